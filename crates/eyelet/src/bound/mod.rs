@@ -1,0 +1,7 @@
+//! Cutting, paging and counting. Pure: nothing here touches the system.
+
+pub(crate) mod capture;
+pub(crate) mod cut;
+pub(crate) mod lines;
+pub(crate) mod names;
+pub(crate) mod tree;

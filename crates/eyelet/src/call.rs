@@ -1,0 +1,261 @@
+//! One call: which tool, with what, and in which surroundings.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::error::{ErrorCode, ToolError};
+use crate::world::confine::Root;
+use crate::world::spill::Spill;
+
+/// One call as a door hands it to the router.
+#[derive(Debug)]
+pub struct ToolInvocation<'a> {
+    /// The tool's name.
+    pub tool_name: &'a str,
+    /// Its arguments.
+    pub payload: ToolPayload,
+    /// The surroundings in which it runs.
+    pub turn: &'a TurnContext,
+}
+
+impl<'a> ToolInvocation<'a> {
+    /// A call of `tool_name` with `arguments` as JSON text.
+    pub fn new(tool_name: &'a str, arguments: impl Into<String>, turn: &'a TurnContext) -> Self {
+        let payload = ToolPayload::Function { arguments: arguments.into() };
+        ToolInvocation { tool_name, payload, turn }
+    }
+}
+
+/// How the arguments of a call come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolPayload {
+    /// As the JSON text that a model wrote.
+    Function {
+        /// A JSON object.
+        arguments: String,
+    },
+}
+
+/// What a command may do. There is no default: a host has to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SandboxPolicy {
+    /// No command runs.
+    Off,
+    /// Reads, and writes nothing but its private temp folder.
+    ReadOnly,
+    /// Writes in the roots and its private temp folder.
+    WorkspaceWrite,
+    /// Everything that the caller may do: no sandbox.
+    Full,
+}
+
+/// What looks for the pattern of `grep_files`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchEngine {
+    /// Ripgrep's own libraries, in this process.
+    #[default]
+    Embedded,
+    /// The program `rg` from the `PATH` of the [`Environment`].
+    Rg,
+}
+
+/// Tells a running call to stop. Clones share the flag.
+#[derive(Clone, Debug, Default)]
+pub struct CancelFlag(Arc<AtomicBool>);
+
+impl CancelFlag {
+    /// Stops the calls that hold this flag.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether the flag is up.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// Environment variables, as the host gives them. The library never reads the process's own.
+#[derive(Clone, Debug, Default)]
+pub struct Environment(Vec<(OsString, OsString)>);
+
+impl Environment {
+    /// The value of a variable that is set and not empty.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        let found = self.0.iter().rev().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
+    }
+
+    /// Every variable.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.0.iter().map(|(key, value)| (key.as_os_str(), value.as_os_str()))
+    }
+}
+
+impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        Environment(pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+}
+
+/// The surroundings of a call: where it runs, what it may reach, how long it may take.
+///
+/// Cheap to clone; a host keeps one and gives each call its own deadline and cancel flag.
+#[derive(Clone, Debug)]
+pub struct TurnContext {
+    pub(crate) cwd: Arc<Path>,
+    /// Empty means that the call is not confined.
+    pub(crate) roots: Arc<[Arc<Root>]>,
+    pub(crate) sandbox: SandboxPolicy,
+    pub(crate) search_engine: SearchEngine,
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) spill: Option<Arc<Spill>>,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) cancel: CancelFlag,
+}
+
+impl TurnContext {
+    /// A turn in the directory `cwd`, not confined, with an empty environment and no spill folder.
+    ///
+    /// # Errors
+    /// `invalid_input` where `cwd` is not absolute.
+    pub fn new(cwd: impl AsRef<Path>, sandbox: SandboxPolicy) -> Result<Self, ToolError> {
+        let cwd = cwd.as_ref();
+        if !cwd.is_absolute() {
+            return Err(ToolError::invalid_input("cwd must be an absolute path"));
+        }
+        Ok(TurnContext {
+            cwd: cwd.into(),
+            roots: Arc::new([]),
+            sandbox,
+            search_engine: SearchEngine::default(),
+            environment: Arc::default(),
+            spill: None,
+            deadline: None,
+            cancel: CancelFlag::default(),
+        })
+    }
+
+    /// Confines the turn to `root`, beside the roots it already has.
+    #[must_use]
+    pub fn with_root(mut self, root: Root) -> Self {
+        self.roots = self.roots.iter().cloned().chain([Arc::new(root)]).collect();
+        self
+    }
+
+    /// The engine that `grep_files` uses.
+    #[must_use]
+    pub fn with_search_engine(mut self, engine: SearchEngine) -> Self {
+        self.search_engine = engine;
+        self
+    }
+
+    /// The variables that commands get, and where `HOME` and `PATH` are looked up.
+    #[must_use]
+    pub fn with_environment(mut self, environment: Environment) -> Self {
+        self.environment = Arc::new(environment);
+        self
+    }
+
+    /// Where `bash` keeps the streams that it does not show whole.
+    #[must_use]
+    pub fn with_spill(mut self, spill: Arc<Spill>) -> Self {
+        self.spill = Some(spill);
+        self
+    }
+
+    /// When calls have to be over, whatever their own time limits.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Instant) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// The flag that stops calls.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: CancelFlag) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// The working directory.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The directories that calls are confined to; none means that they are not.
+    pub fn roots(&self) -> impl Iterator<Item = &Path> {
+        self.roots.iter().map(|root| root.path())
+    }
+
+    /// The policy for commands.
+    pub fn sandbox(&self) -> SandboxPolicy {
+        self.sandbox
+    }
+
+    /// A watch that runs out after `limit`, at the deadline, or when the call is cancelled.
+    pub(crate) fn watch(&self, limit: Duration) -> Watch {
+        let end = Instant::now().checked_add(limit);
+        let until = match (end, self.deadline) {
+            (Some(end), Some(deadline)) => Some(end.min(deadline)),
+            (end, deadline) => end.or(deadline),
+        };
+        Watch { until, cancel: self.cancel.clone() }
+    }
+
+    /// The folder for `name` that was given absolute or relative to the working directory, as a
+    /// plain string operation: `.` and doubled slashes are dropped, `..` is kept.
+    pub(crate) fn absolute(&self, path: &str) -> PathBuf {
+        self.cwd.join(path).components().collect()
+    }
+}
+
+/// Why work stops before it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    TimedOut,
+    Cancelled,
+}
+
+impl Stop {
+    /// The error of a call that cannot answer with what it has.
+    pub(crate) fn error(self, what: &str, limit: Duration) -> ToolError {
+        match self {
+            Stop::TimedOut => ToolError::new(
+                ErrorCode::TimedOut,
+                format!("{what} timed out after {} seconds", limit.as_secs()),
+            ),
+            Stop::Cancelled => {
+                ToolError::new(ErrorCode::Cancelled, format!("{what} was cancelled"))
+            }
+        }
+    }
+}
+
+/// The deadline and the cancel flag of one call, to be looked at while it works.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    until: Option<Instant>,
+    cancel: CancelFlag,
+}
+
+impl Watch {
+    /// Whether to go on.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        if self.cancel.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        match self.until {
+            Some(until) if Instant::now() >= until => Err(Stop::TimedOut),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The time that is left.
+    pub(crate) fn left(&self) -> Duration {
+        self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
+    }
+}

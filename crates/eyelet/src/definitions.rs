@@ -1,0 +1,48 @@
+//! The tools as data, in the forms that hosts expect.
+
+use serde_json::{Value, json};
+
+use crate::tool::ToolDefinition;
+
+/// Whose form of a tool's definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefinitionFormat {
+    /// The Model Context Protocol's `tools/list`.
+    Mcp,
+    /// The function tools of chat APIs in OpenAI's form.
+    OpenAi,
+    /// The tools of Anthropic's messages API.
+    Anthropic,
+}
+
+/// The definitions as the array that a host puts into its request.
+pub fn render_definitions(definitions: &[ToolDefinition], format: DefinitionFormat) -> Value {
+    definitions.iter().map(|definition| render(definition, format)).collect()
+}
+
+fn render(definition: &ToolDefinition, format: DefinitionFormat) -> Value {
+    let ToolDefinition { name, title, description, input_schema, read_only, limits: _ } =
+        definition;
+    match format {
+        DefinitionFormat::Mcp => json!({
+            "name": name,
+            "title": title,
+            "description": description,
+            "inputSchema": input_schema,
+            "annotations": { "readOnlyHint": read_only },
+        }),
+        DefinitionFormat::OpenAi => json!({
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": description,
+                "parameters": input_schema,
+            },
+        }),
+        DefinitionFormat::Anthropic => json!({
+            "name": name,
+            "description": description,
+            "input_schema": input_schema,
+        }),
+    }
+}

@@ -1,0 +1,166 @@
+//! What goes wrong, in two kinds: what a model can answer, and what only the host can.
+
+use std::fmt;
+use std::io;
+
+use serde::Serialize;
+
+/// Why a call failed. The list is closed: a host may match on all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// Bad arguments: wrong JSON, a number out of range, a bad pattern or glob.
+    InvalidInput,
+    /// No tool of that name is offered.
+    UnknownTool,
+    /// The file or directory does not exist.
+    NotFound,
+    /// The system refused access.
+    PermissionDenied,
+    /// The path lies outside the roots that the call is confined to.
+    OutsideRoot,
+    /// A directory was needed, and the path is something else.
+    NotADirectory,
+    /// A regular file was needed, and the path is something else.
+    NotAFile,
+    /// The answer or the input is above a hard limit.
+    TooLarge,
+    /// The time limit was reached before there was an answer.
+    TimedOut,
+    /// The caller cancelled the call.
+    Cancelled,
+    /// The search engine failed or is missing.
+    SearchFailed,
+    /// The sandbox that was asked for cannot be enforced here.
+    SandboxUnavailable,
+    /// Too many calls at once.
+    Busy,
+    /// Any other failure of the system.
+    IoError,
+}
+
+impl ErrorCode {
+    /// Every code, in the order of the specification.
+    pub const ALL: [ErrorCode; 14] = [
+        ErrorCode::InvalidInput,
+        ErrorCode::UnknownTool,
+        ErrorCode::NotFound,
+        ErrorCode::PermissionDenied,
+        ErrorCode::OutsideRoot,
+        ErrorCode::NotADirectory,
+        ErrorCode::NotAFile,
+        ErrorCode::TooLarge,
+        ErrorCode::TimedOut,
+        ErrorCode::Cancelled,
+        ErrorCode::SearchFailed,
+        ErrorCode::SandboxUnavailable,
+        ErrorCode::Busy,
+        ErrorCode::IoError,
+    ];
+
+    /// The code as it stands in the envelope.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorCode::InvalidInput => "invalid_input",
+            ErrorCode::UnknownTool => "unknown_tool",
+            ErrorCode::NotFound => "not_found",
+            ErrorCode::PermissionDenied => "permission_denied",
+            ErrorCode::OutsideRoot => "outside_root",
+            ErrorCode::NotADirectory => "not_a_directory",
+            ErrorCode::NotAFile => "not_a_file",
+            ErrorCode::TooLarge => "too_large",
+            ErrorCode::TimedOut => "timed_out",
+            ErrorCode::Cancelled => "cancelled",
+            ErrorCode::SearchFailed => "search_failed",
+            ErrorCode::SandboxUnavailable => "sandbox_unavailable",
+            ErrorCode::Busy => "busy",
+            ErrorCode::IoError => "io_error",
+        }
+    }
+
+    /// The code for an error of the system.
+    pub fn of_io(error: &io::Error) -> ErrorCode {
+        use io::ErrorKind;
+        let kind = error.kind();
+        if kind == ErrorKind::NotFound {
+            ErrorCode::NotFound
+        } else if kind == ErrorKind::PermissionDenied {
+            ErrorCode::PermissionDenied
+        } else if kind == ErrorKind::NotADirectory {
+            ErrorCode::NotADirectory
+        } else if kind == ErrorKind::IsADirectory {
+            ErrorCode::NotAFile
+        } else {
+            ErrorCode::IoError
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A failure that a model can read and answer: a closed code and one plain sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToolError {
+    /// What kind of failure it is.
+    pub code: ErrorCode,
+    /// What is wrong and what would work: lower case, no full stop.
+    pub message: String,
+    /// More, for a program, where there is more to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<serde_json::Value>,
+}
+
+impl ToolError {
+    /// An error of the given code.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        ToolError { code, message: message.into(), details: None }
+    }
+
+    /// Arguments that cannot be served.
+    pub fn invalid_input(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorCode::InvalidInput, message)
+    }
+
+    /// `what: <system error>`, with the code that the system's error has.
+    pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
+        ToolError::new(ErrorCode::of_io(error), format!("{what}: {error}"))
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+/// How a call through the router fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FunctionCallError {
+    /// For the model: it can correct its arguments or do something else.
+    RespondToModel(ToolError),
+    /// For the host alone: a bug or a broken host. No argument of a model leads here.
+    Fatal(String),
+}
+
+impl fmt::Display for FunctionCallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FunctionCallError::RespondToModel(error) => error.fmt(f),
+            FunctionCallError::Fatal(message) => write!(f, "fatal: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for FunctionCallError {}
+
+impl From<ToolError> for FunctionCallError {
+    fn from(error: ToolError) -> Self {
+        FunctionCallError::RespondToModel(error)
+    }
+}

@@ -1,0 +1,50 @@
+//! The numbers that hold for every tool. A tool's own numbers stand at the top of its file.
+
+use std::time::Duration;
+
+/// No answer is larger than this, in bytes as rendered.
+pub const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
+
+/// How long `list_dir`, `grep_files` and `read` may work on one call.
+pub const TIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// Arguments above this many bytes of JSON are refused unread.
+pub const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
+
+/// How often long work looks at its deadline and cancel flag: at least once in this time.
+pub const STOP_INTERVAL: Duration = Duration::from_millis(20);
+
+/// One number that bounds a tool, as `eyelet limits` and the README show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// What is bounded.
+    pub what: &'static str,
+    /// The number.
+    pub value: u64,
+    /// What it counts.
+    pub unit: &'static str,
+    /// What happens at the limit.
+    pub beyond: &'static str,
+}
+
+/// The limits of every tool together.
+pub const EVERYONE: &[Limit] = &[
+    Limit {
+        what: "an answer",
+        value: MAX_ANSWER_BYTES as u64,
+        unit: "bytes",
+        beyond: "`too_large`, and how to ask for less",
+    },
+    Limit {
+        what: "the JSON of the arguments",
+        value: MAX_ARGUMENT_BYTES as u64,
+        unit: "bytes",
+        beyond: "`too_large`",
+    },
+    Limit {
+        what: "time for `list_dir`, `grep_files` and `read`",
+        value: TIME_LIMIT.as_secs(),
+        unit: "seconds",
+        beyond: "`timed_out`; `read` still answers, and says that its total is not exact",
+    },
+];

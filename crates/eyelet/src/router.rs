@@ -1,0 +1,79 @@
+//! From a tool's name and its arguments as JSON to an answer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::call::{ToolInvocation, ToolPayload};
+use crate::error::{ErrorCode, FunctionCallError, ToolError};
+use crate::output::ToolOutput;
+use crate::tool::{ErasedTool, Tool, ToolDefinition};
+use crate::tools;
+
+/// The tools that a host offers, found by name.
+pub struct ToolRouter {
+    tools: Vec<Entry>,
+}
+
+struct Entry {
+    name: &'static str,
+    tool: Box<dyn ErasedTool>,
+}
+
+impl Default for ToolRouter {
+    fn default() -> Self {
+        ToolRouter::new()
+    }
+}
+
+impl ToolRouter {
+    /// A router with every tool of the list.
+    pub fn new() -> Self {
+        tools::all()
+    }
+
+    /// A router with no tools, to be filled with [`ToolRouter::with`].
+    pub fn empty() -> Self {
+        ToolRouter { tools: Vec::new() }
+    }
+
+    /// Adds a tool; one of the same name is replaced.
+    #[must_use]
+    pub fn with(mut self, tool: impl Tool) -> Self {
+        let name = tool.definition().name;
+        self.tools.retain(|entry| entry.name != name);
+        self.tools.push(Entry { name, tool: Box::new(tool) });
+        self
+    }
+
+    /// What each tool says of itself, in the order of the list.
+    pub fn definitions(&self) -> Vec<ToolDefinition> {
+        self.tools.iter().map(|entry| entry.tool.definition()).collect()
+    }
+
+    /// Runs one call. The result renders either dialect.
+    ///
+    /// # Errors
+    /// [`FunctionCallError::RespondToModel`] for what the model can answer, an unknown tool among
+    /// it; [`FunctionCallError::Fatal`] where the tool panicked.
+    pub fn call(&self, invocation: &ToolInvocation<'_>) -> Result<ToolOutput, FunctionCallError> {
+        let ToolPayload::Function { arguments } = &invocation.payload;
+        let Some(entry) = self.tools.iter().find(|entry| entry.name == invocation.tool_name) else {
+            return Err(self.unknown(invocation.tool_name).into());
+        };
+        catch_unwind(AssertUnwindSafe(|| entry.tool.call(arguments, invocation.turn)))
+            .unwrap_or_else(|_| Err(FunctionCallError::Fatal(format!("{} panicked", entry.name))))
+    }
+
+    fn unknown(&self, name: &str) -> ToolError {
+        let known: Vec<_> = self.tools.iter().map(|entry| entry.name).collect();
+        ToolError::new(
+            ErrorCode::UnknownTool,
+            format!("unknown tool `{}`, expected one of {}", shown(name), known.join(", ")),
+        )
+    }
+}
+
+/// A name that came from outside, short and on one line.
+fn shown(name: &str) -> String {
+    let name = crate::bound::names::shown_text(name);
+    crate::bound::cut::at_most(&name, 100).to_owned()
+}

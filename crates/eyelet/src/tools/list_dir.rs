@@ -1,0 +1,377 @@
+//! `list_dir`: what is in a directory, a few levels deep, a page at a time.
+//!
+//! Entries are found breadth first, the page is cut from that order, and the page alone is sorted.
+//! No directory is read that the page does not need.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::json;
+
+use crate::args;
+use crate::bound::tree::{EntryKind, Name, Node, Tree};
+use crate::bound::{cut, names};
+use crate::call::{TurnContext, Watch};
+use crate::error::ToolError;
+use crate::limits::{Limit, MAX_ANSWER_BYTES, TIME_LIMIT};
+use crate::output::{Report, TextData, too_large_answer};
+use crate::tool::{Tool, ToolDefinition};
+use crate::world::confine::OpenFailure;
+use crate::world::dir::Directory;
+
+/// How many entries a page has where no limit is asked for.
+pub const DEFAULT_LIMIT: u64 = 25;
+/// How many levels are listed where no depth is asked for.
+pub const DEFAULT_DEPTH: u64 = 2;
+/// A longer name is cut to this many bytes.
+pub const MAX_ENTRY_LENGTH: usize = 500;
+/// Each level is indented by this many spaces.
+pub const INDENTATION_SPACES: usize = 2;
+
+/// The tool `list_dir`.
+#[derive(Clone, Copy, Debug)]
+pub struct ListDir;
+
+/// What `list_dir` is called with.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListDirArgs {
+    /// The directory, absolute.
+    pub dir_path: String,
+    /// The first entry of the page, from 1.
+    #[serde(default, deserialize_with = "args::number")]
+    pub offset: Option<u64>,
+    /// How many entries the page has at most.
+    #[serde(default, deserialize_with = "args::number")]
+    pub limit: Option<u64>,
+    /// How many levels are listed; 1 is the directory's own entries alone.
+    #[serde(default, deserialize_with = "args::number")]
+    pub depth: Option<u64>,
+}
+
+impl ListDirArgs {
+    /// The first page of `dir_path`, everything else by default.
+    pub fn new(dir_path: impl Into<String>) -> Self {
+        ListDirArgs { dir_path: dir_path.into(), ..ListDirArgs::default() }
+    }
+}
+
+/// What `list_dir` found: one page, sorted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListDirReport {
+    /// The directory as it was asked for, escaped for showing.
+    pub dir_path: String,
+    /// The entries of the page, by relative path.
+    pub entries: Vec<ListedEntry>,
+    /// Where the next page starts, if entries follow this one.
+    pub next_offset: Option<u64>,
+}
+
+/// One entry of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedEntry {
+    /// The last component of its path, escaped for showing, not cut.
+    pub name: String,
+    /// How many directories lie between it and the listed one.
+    pub depth: usize,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+impl Tool for ListDir {
+    type Args = ListDirArgs;
+    type Report = ListDirReport;
+
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: "list_dir",
+            title: "List a directory",
+            description: format!(
+                "Lists a directory {DEFAULT_DEPTH} levels deep unless depth says otherwise, \
+                 {DEFAULT_LIMIT} entries a page. Children are indented under their directory; \
+                 names end in / for a directory, @ for a symbolic link (not followed), ? for \
+                 anything else that is no file. When the last line says `More than N entries \
+                 found`, ask again with offset raised by N. To find files by content use \
+                 grep_files."
+            ),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "dir_path": {
+                        "type": "string",
+                        "description": "Absolute path of the directory."
+                    },
+                    "offset": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": "First entry of the page, from 1. Default 1."
+                    },
+                    "limit": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": format!("Most entries to return. Default {DEFAULT_LIMIT}.")
+                    },
+                    "depth": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": format!(
+                            "How many levels to list, 1 for the directory's own entries. \
+                             Default {DEFAULT_DEPTH}."
+                        )
+                    }
+                },
+                "required": ["dir_path"],
+                "additionalProperties": false
+            }),
+            read_only: true,
+            limits: vec![
+                Limit {
+                    what: "entries a page, unless asked",
+                    value: DEFAULT_LIMIT,
+                    unit: "entries",
+                    beyond: "`More than N entries found`; page with offset",
+                },
+                Limit {
+                    what: "levels, unless asked",
+                    value: DEFAULT_DEPTH,
+                    unit: "levels",
+                    beyond: "deeper entries are not listed; ask for more depth",
+                },
+                Limit {
+                    what: "a name",
+                    value: MAX_ENTRY_LENGTH as u64,
+                    unit: "bytes",
+                    beyond: "cut at a character",
+                },
+            ],
+        }
+    }
+
+    fn run(&self, args: ListDirArgs, turn: &TurnContext) -> Result<ListDirReport, ToolError> {
+        let offset = args.offset.unwrap_or(1);
+        let limit = args.limit.unwrap_or(DEFAULT_LIMIT);
+        let depth = args.depth.unwrap_or(DEFAULT_DEPTH);
+        if offset == 0 {
+            return Err(ToolError::invalid_input("offset must be a 1-indexed entry number"));
+        }
+        if limit == 0 {
+            return Err(ToolError::invalid_input("limit must be greater than zero"));
+        }
+        if depth == 0 {
+            return Err(ToolError::invalid_input("depth must be greater than zero"));
+        }
+        if !Path::new(&args.dir_path).is_absolute() {
+            return Err(ToolError::invalid_input("dir_path must be an absolute path"));
+        }
+        let path = turn.resolve_path("dir_path", &args.dir_path)?;
+        let directory = Directory::open(&path).map_err(|failure| match failure {
+            OpenFailure::Outside => turn.outside_root("dir_path", &args.dir_path),
+            OpenFailure::Io(error) => unreadable(&error),
+            OpenFailure::NotAFile => unreadable(&std::io::ErrorKind::NotADirectory.into()),
+        })?;
+
+        let skip = usize::try_from(offset - 1).unwrap_or(usize::MAX);
+        let take = usize::try_from(limit).unwrap_or(usize::MAX);
+        let watch = turn.watch(TIME_LIMIT);
+        let mut found = Found::new(skip, take);
+        breadth_first(&directory, depth, &mut found, &watch)?;
+        if found.seen == 0 {
+            let dir_path = names::shown_text(&args.dir_path).into_owned();
+            return Ok(ListDirReport { dir_path, entries: Vec::new(), next_offset: None });
+        }
+        if found.page.is_empty() {
+            return Err(ToolError::invalid_input("offset exceeds directory entry count"));
+        }
+        Ok(found.into_report(&args.dir_path, offset))
+    }
+}
+
+impl Report for ListDirReport {
+    fn content(&self) -> String {
+        let mut content = format!("Absolute path: {}", self.dir_path);
+        for entry in &self.entries {
+            content.push('\n');
+            entry.write_line(&mut content);
+        }
+        if self.next_offset.is_some() {
+            content.push_str(&format!("\nMore than {} entries found", self.entries.len()));
+        }
+        content
+    }
+
+    fn success(&self) -> bool {
+        true
+    }
+}
+
+impl Serialize for ListDirReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        TextData::of(self).serialize(serializer)
+    }
+}
+
+impl ListedEntry {
+    fn write_line(&self, line: &mut String) {
+        line.extend(std::iter::repeat_n(' ', self.depth * INDENTATION_SPACES));
+        line.push_str(cut::at_most(&self.name, MAX_ENTRY_LENGTH));
+        match self.kind {
+            EntryKind::File => {}
+            EntryKind::Directory => line.push('/'),
+            EntryKind::Symlink => line.push('@'),
+            EntryKind::Other => line.push('?'),
+        }
+    }
+
+    /// Its line's length, newline included; a suffix is counted whether it has one or not.
+    fn line_bytes(&self) -> usize {
+        self.depth * INDENTATION_SPACES + self.name.len().min(MAX_ENTRY_LENGTH) + 2
+    }
+}
+
+fn unreadable(error: &std::io::Error) -> ToolError {
+    ToolError::io("failed to read directory", error)
+}
+
+/// Walks the directories level by level until the page is certain.
+fn breadth_first(
+    top: &Directory,
+    depth: u64,
+    found: &mut Found,
+    watch: &Watch,
+) -> Result<(), ToolError> {
+    let mut queue = VecDeque::from([None]);
+    let mut opener = Opener { top, parent: None };
+    while let Some(directory) = queue.pop_front() {
+        if found.is_certain() {
+            break;
+        }
+        let read = opener
+            .open(&found.tree, directory)
+            .and_then(|opened| read_sorted(opened.as_ref().unwrap_or(top), found.wanted(), watch));
+        let names = match read {
+            Ok(names) => names,
+            Err(error) if directory.is_none() => return Err(unreadable(&error)),
+            Err(_) => Vec::new(),
+        };
+        watch.check().map_err(|stop| stop.error("list_dir", TIME_LIMIT))?;
+        let level = directory.map_or(0, |id| found.tree.level(id) + 1);
+        for name in names {
+            let descend = name.kind == EntryKind::Directory && (level as u64) < depth - 1;
+            if let Some(id) = found.add(directory, level, name, descend)? {
+                queue.push_back(Some(id));
+            }
+            if found.is_certain() {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The smallest `wanted` names of a directory, sorted. More are never held than twice that.
+fn read_sorted(directory: &Directory, wanted: usize, watch: &Watch) -> std::io::Result<Vec<Name>> {
+    let mut names = Vec::new();
+    for (count, entry) in directory.entries()?.enumerate() {
+        // A stop is told by the caller, which asks the watch again.
+        if count % 4096 == 4095 && watch.check().is_err() {
+            break;
+        }
+        let entry = entry?;
+        names.push(Name::new(entry.name, entry.kind));
+        if names.len() / 2 >= wanted {
+            names.select_nth_unstable_by(wanted, Name::order);
+            names.truncate(wanted);
+        }
+    }
+    names.sort_unstable_by(Name::order);
+    Ok(names)
+}
+
+/// Opens directories of the tree, each from its parent's handle while siblings are listed.
+struct Opener<'t> {
+    top: &'t Directory,
+    parent: Option<(usize, Directory)>,
+}
+
+impl Opener<'_> {
+    /// The directory `id`; none is the top.
+    fn open(&mut self, tree: &Tree, id: Option<usize>) -> std::io::Result<Option<Directory>> {
+        let Some(node) = id.and_then(|id| tree.node(id)) else { return Ok(None) };
+        let Some(parent) = node.parent else {
+            return self.top.open_directory(&node.name.raw).map(Some);
+        };
+        let at_hand = self.parent.take().filter(|(id, _)| *id == parent);
+        let (_, directory) = match at_hand {
+            Some(at_hand) => self.parent.insert(at_hand),
+            None => self.parent.insert((parent, self.top.open_below(tree.path(parent))?)),
+        };
+        directory.open_directory(&node.name.raw).map(Some)
+    }
+}
+
+/// What was found so far: the page, and the directories that lead to the rest.
+struct Found {
+    tree: Tree,
+    skip: usize,
+    take: usize,
+    seen: usize,
+    page: Vec<usize>,
+    page_bytes: usize,
+}
+
+impl Found {
+    fn new(skip: usize, take: usize) -> Self {
+        Found { tree: Tree::default(), skip, take, seen: 0, page: Vec::new(), page_bytes: 0 }
+    }
+
+    /// How many more entries have to be known: the page's, and one to tell whether more follow.
+    fn wanted(&self) -> usize {
+        self.skip.saturating_add(self.take).saturating_add(1).saturating_sub(self.seen)
+    }
+
+    fn is_certain(&self) -> bool {
+        self.wanted() == 0
+    }
+
+    /// Counts an entry in. Returns its place in the tree if its children have to be listed.
+    fn add(
+        &mut self,
+        parent: Option<usize>,
+        level: usize,
+        name: Name,
+        descend: bool,
+    ) -> Result<Option<usize>, ToolError> {
+        let on_page = self.seen >= self.skip && self.page.len() < self.take;
+        self.seen += 1;
+        if !on_page && !descend {
+            return Ok(None);
+        }
+        let id = self.tree.add(Node { parent, level, name });
+        if on_page {
+            self.page.push(id);
+            self.page_bytes += self.entry(id).map_or(0, |entry| entry.line_bytes());
+            if self.page_bytes > MAX_ANSWER_BYTES {
+                return Err(too_large_answer());
+            }
+        }
+        Ok(descend.then_some(id))
+    }
+
+    fn entry(&self, id: usize) -> Option<ListedEntry> {
+        let node = self.tree.node(id)?;
+        let name = String::from_utf8_lossy(node.name.shown()).into_owned();
+        Some(ListedEntry { name, depth: node.level, kind: node.name.kind })
+    }
+
+    fn into_report(mut self, dir_path: &str, offset: u64) -> ListDirReport {
+        let tree = &self.tree;
+        self.page.sort_unstable_by(|a, b| tree.order(*a, *b));
+        let more = self.seen > self.skip.saturating_add(self.page.len());
+        ListDirReport {
+            dir_path: names::shown_text(dir_path).into_owned(),
+            entries: self.page.iter().filter_map(|id| self.entry(*id)).collect(),
+            next_offset: more.then(|| offset.saturating_add(self.page.len() as u64)),
+        }
+    }
+}

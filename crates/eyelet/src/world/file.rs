@@ -1,0 +1,1 @@
+//! Regular files by handle: read in large pieces, bounded memory.

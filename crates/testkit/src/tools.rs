@@ -1,0 +1,22 @@
+//! The programs that tests compare with, and who runs them.
+
+use std::path::{Path, PathBuf};
+
+/// The real ripgrep that `cargo xtask test` puts under `target/`; `EYELET_TEST_RG` names another.
+pub fn rg() -> PathBuf {
+    let path = std::env::var_os("EYELET_TEST_RG").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/bin/rg"),
+        PathBuf::from,
+    );
+    assert!(
+        path.exists(),
+        "{} is missing: run `cargo xtask test`, which installs it",
+        path.display()
+    );
+    path
+}
+
+/// Whether the tests run as root, for whom no file is unreadable.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
