@@ -4,4 +4,5 @@ pub(crate) mod capture;
 pub(crate) mod cut;
 pub(crate) mod lines;
 pub(crate) mod names;
+pub(crate) mod stream_text;
 pub(crate) mod tree;

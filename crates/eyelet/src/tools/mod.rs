@@ -1,13 +1,17 @@
 //! The list of the tools. A tool is one file here and one line in [`all`].
 
+pub mod bash;
 pub mod list_dir;
 
+pub use crate::bound::capture::{Keep, Piece, Shown};
+pub use crate::bound::stream_text::{Kept, StreamReport};
 pub use crate::bound::tree::EntryKind;
+pub use bash::{Bash, BashArgs, BashReport};
 pub use list_dir::{ListDir, ListDirArgs, ListDirReport, ListedEntry};
 
 use crate::router::ToolRouter;
 
 /// Every tool, in the order in which they are shown.
 pub(crate) fn all() -> ToolRouter {
-    ToolRouter::empty().with(ListDir)
+    ToolRouter::empty().with(ListDir).with(Bash)
 }

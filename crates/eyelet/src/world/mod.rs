@@ -8,4 +8,9 @@
 pub(crate) mod confine;
 pub(crate) mod dir;
 pub(crate) mod file;
+mod group;
+mod private;
+pub(crate) mod process;
+mod shell;
 pub(crate) mod spill;
+mod stream;
