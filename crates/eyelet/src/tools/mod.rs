@@ -1,9 +1,13 @@
 //! The list of the tools. A tool is one file here and one line in [`all`].
 
+pub mod bash;
 pub mod list_dir;
 pub mod read;
 
+pub use crate::bound::capture::{Keep, Piece, Shown};
+pub use crate::bound::stream_text::{Kept, StreamReport};
 pub use crate::bound::tree::EntryKind;
+pub use bash::{Bash, BashArgs, BashReport};
 pub use list_dir::{ListDir, ListDirArgs, ListDirReport, ListedEntry};
 pub use read::{Image, Read, ReadArgs, ReadReport, TextPage};
 
@@ -11,5 +15,6 @@ use crate::router::ToolRouter;
 
 /// Every tool, in the order in which they are shown.
 pub(crate) fn all() -> ToolRouter {
-    ToolRouter::empty().with(ListDir).with(Read)
+    // What a model does first stands first.
+    ToolRouter::empty().with(ListDir).with(Read).with(Bash)
 }

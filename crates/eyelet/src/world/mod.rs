@@ -8,5 +8,10 @@
 pub(crate) mod confine;
 pub(crate) mod dir;
 pub(crate) mod file;
+mod group;
+mod private;
+pub(crate) mod process;
 pub(crate) mod scan;
+mod shell;
 pub(crate) mod spill;
+mod stream;

@@ -13,6 +13,10 @@
 
 mod arguments;
 mod ask;
+mod bash;
+mod bash_arguments;
+mod bash_processes;
+mod bash_spill;
 mod list_dir;
 mod models;
 mod paths;
