@@ -6,7 +6,7 @@ mod random;
 mod tools;
 mod tree;
 
-pub use memory::{base64, in_own_process, peak_memory};
+pub use memory::{base64, in_own_process, in_own_process_after, peak_memory};
 pub use naive::{NaivePage, naive_list, naive_read};
 pub use random::{each_seed, random_tree};
 pub use tools::{is_root, rg};

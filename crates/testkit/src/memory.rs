@@ -11,20 +11,31 @@ pub fn peak_memory() -> u64 {
 /// Runs `body` in a process of its own, so that other tests do not disturb what it measures.
 /// `test` is the full name of the test that calls this.
 pub fn in_own_process(test: &str, body: impl FnOnce()) {
+    in_own_process_after("", test, body);
+}
+
+/// The same, where the shell command `before` has changed the process first: `umask 000`.
+pub fn in_own_process_after(before: &str, test: &str, body: impl FnOnce()) {
     const ALONE: &str = "EYELET_TEST_ALONE";
-    if std::env::var_os(ALONE).is_some_and(|alone| alone == test) {
-        return body();
+    let key = if before.is_empty() { test } else { before };
+    // In a process of its own only the body that it was started for runs, and nothing is started.
+    if let Some(alone) = std::env::var_os(ALONE) {
+        if alone == key {
+            body();
+        }
+        return;
     }
-    let output = std::process::Command::new(std::env::current_exe().expect("Linux tells it"))
-        .args(["--exact", test, "--nocapture"])
-        .env(ALONE, test)
+    let output = std::process::Command::new("bash")
+        .args(["-c", &format!("{before}\nexec \"$0\" --exact \"$1\" --nocapture")])
+        .arg(std::env::current_exe().expect("Linux tells it"))
+        .arg(test)
+        .env(ALONE, key)
         .output()
-        .expect("the test binary starts");
+        .expect("bash starts");
     let stdout = String::from_utf8_lossy(&output.stdout);
     // A name that matches no test would pass and prove nothing.
-    let ran = stdout.contains("running 1 test");
     assert!(
-        output.status.success() && ran,
+        output.status.success() && stdout.contains("1 passed"),
         "{test} alone: {stdout}{}",
         String::from_utf8_lossy(&output.stderr)
     );

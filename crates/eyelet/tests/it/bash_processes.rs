@@ -129,73 +129,44 @@ fn inheritable() -> usize {
     infos.filter(is_inherited).count().saturating_sub(3)
 }
 
-/// Tells a test that its process is its own.
-const ALONE: &str = "EYELET_TEST_ALONE";
-
-/// Runs one of the tests below alone, in a process of its own: they look at the whole process.
-fn alone(test: &str) {
-    let output = std::process::Command::new(std::env::current_exe().expect("Linux"))
-        .args(["--exact", test, "--ignored", "--test-threads=1", "--nocapture"])
-        .env(ALONE, "1")
-        .output()
-        .expect("the tests run themselves");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
-}
-
 #[test]
 fn many_calls_leave_no_zombie_and_no_open_file() {
-    alone("bash_processes::many_calls_alone");
-}
-
-#[test]
-#[ignore = "runs alone, through many_calls_leave_no_zombie_and_no_open_file"]
-fn many_calls_alone() {
-    if std::env::var_os(ALONE).is_none() {
-        return;
-    }
-    let tree = TempTree::new("");
-    let turn = turn(&tree);
-    let files = || -> BTreeSet<_> {
-        let entries = std::fs::read_dir("/proc/self/fd").expect("Linux");
-        entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect()
-    };
-    run(&turn, "printf '%060000d' 0");
-    let before = files();
-    for round in 0..300 {
-        let command = if round % 50 == 0 { "printf '%060000d' 0; sleep 9 &" } else { "true" };
-        assert_eq!(run(&turn, command).exit_code, 0);
-    }
-    assert_eq!(files(), before);
-    let mine = std::process::id().to_string();
-    for entry in std::fs::read_dir("/proc").expect("Linux").filter_map(Result::ok) {
-        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
-        assert_ne!(parent, Some(mine.as_str()), "a child is left: {stat}");
-    }
+    testkit::in_own_process("bash_processes::many_calls_leave_no_zombie_and_no_open_file", || {
+        let tree = TempTree::new("");
+        let turn = turn(&tree);
+        let files = || -> BTreeSet<_> {
+            let entries = std::fs::read_dir("/proc/self/fd").expect("Linux");
+            entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect()
+        };
+        run(&turn, "printf '%060000d' 0");
+        let before = files();
+        for round in 0..300 {
+            let command = if round % 50 == 0 { "printf '%060000d' 0; sleep 9 &" } else { "true" };
+            assert_eq!(run(&turn, command).exit_code, 0);
+        }
+        assert_eq!(files(), before);
+        let mine = std::process::id().to_string();
+        for entry in std::fs::read_dir("/proc").expect("Linux").filter_map(Result::ok) {
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
+            assert_ne!(parent, Some(mine.as_str()), "a child is left: {stat}");
+        }
+    });
 }
 
 #[test]
 fn memory_does_not_grow_with_the_output() {
-    alone("bash_processes::memory_alone");
-}
-
-#[test]
-#[ignore = "runs alone, through memory_does_not_grow_with_the_output"]
-fn memory_alone() {
-    if std::env::var_os(ALONE).is_none() {
-        return;
-    }
-    let peak = || -> u64 {
-        let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux");
-        line.trim().trim_end_matches(" kB").parse().expect("a number")
-    };
-    let tree = TempTree::new("");
-    let turn = turn(&tree);
-    run(&turn, "printf '%060000d' 0");
-    let before = peak();
-    let report = run(&turn, "head -c 200000000 /dev/zero | tr '\\0' x");
-    assert_eq!((report.stdout.total_bytes, report.stdout.lines), (200_000_000, 1));
-    assert!(peak() - before < 8 * 1024, "grew by {} kB", peak() - before);
+    testkit::in_own_process("bash_processes::memory_does_not_grow_with_the_output", || {
+        let tree = TempTree::new("");
+        let turn = turn(&tree);
+        run(&turn, "printf '%060000d' 0");
+        let before = testkit::peak_memory();
+        let report = run(&turn, "head -c 200000000 /dev/zero | tr '\\0' x");
+        assert_eq!((report.stdout.total_bytes, report.stdout.lines), (200_000_000, 1));
+        assert!(
+            testkit::peak_memory() - before < 8 << 20,
+            "grew by {} bytes",
+            testkit::peak_memory() - before
+        );
+    });
 }

@@ -74,23 +74,13 @@ fn no_folder_is_made_until_it_is_needed() {
 #[test]
 fn folder_and_file_are_private_whatever_the_umask() {
     // The umask belongs to the whole process, so another one runs the test.
-    for umask in ["000", "022", "077"] {
-        let test = "bash_spill::private_alone";
-        let exe = std::env::current_exe().expect("Linux");
-        let script = format!(
-            "umask {umask}; exec '{}' --exact {test} --ignored",
-            exe.to_str().expect("UTF-8")
-        );
-        let output =
-            std::process::Command::new("/bin/sh").args(["-c", &script]).output().expect("sh runs");
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains("1 passed"), "{umask}: {text}");
+    for umask in ["umask 000", "umask 022", "umask 077"] {
+        let test = "bash_spill::folder_and_file_are_private_whatever_the_umask";
+        testkit::in_own_process_after(umask, test, private_folder_and_file);
     }
 }
 
-#[test]
-#[ignore = "runs alone, through folder_and_file_are_private_whatever_the_umask"]
-fn private_alone() {
+fn private_folder_and_file() {
     let tree = TempTree::new("");
     for spill in [Spill::session(tree.beside()), Spill::per_user(tree.beside())] {
         let turn = turn(&tree, spill);
@@ -149,26 +139,16 @@ fn a_stream_that_cannot_be_kept_does_not_fail_the_call() {
 #[test]
 fn a_limit_of_the_process_on_its_files_is_heeded() {
     // Writing beyond it would end the process with a signal.
-    let test = "bash_spill::limited_alone";
-    let exe = std::env::current_exe().expect("Linux");
-    let script =
-        format!("ulimit -f 60; exec '{}' --exact {test} --ignored", exe.to_str().expect("UTF-8"));
-    let output =
-        std::process::Command::new("/bin/bash").args(["-c", &script]).output().expect("bash runs");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
-}
-
-#[test]
-#[ignore = "runs alone, through a_limit_of_the_process_on_its_files_is_heeded"]
-fn limited_alone() {
-    let tree = TempTree::new("");
-    let turn = turn(&tree, Spill::session(tree.beside()));
-    let report = run(&turn, "printf '%0100000d' 0");
-    let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
-    assert_eq!(fs::metadata(file(&report)).expect("it is there").len(), limit.min(100_000));
-    let error = format!("only the first {limit} of 100000 bytes are kept");
-    assert_eq!(report.stdout.spill_error(), (limit < 100_000).then_some(error));
+    let test = "bash_spill::a_limit_of_the_process_on_its_files_is_heeded";
+    testkit::in_own_process_after("ulimit -f 60", test, || {
+        let tree = TempTree::new("");
+        let turn = turn(&tree, Spill::session(tree.beside()));
+        let report = run(&turn, "printf '%0100000d' 0");
+        let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        assert_eq!(fs::metadata(file(&report)).expect("it is there").len(), limit.min(100_000));
+        let error = format!("only the first {limit} of 100000 bytes are kept");
+        assert_eq!(report.stdout.spill_error(), (limit < 100_000).then_some(error));
+    });
 }
 
 #[test]
