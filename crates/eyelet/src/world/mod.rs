@@ -8,4 +8,10 @@
 pub(crate) mod confine;
 pub(crate) mod dir;
 pub(crate) mod file;
+mod git_config;
+pub(crate) mod ripgrep;
+mod rule_files;
+mod rules;
+pub(crate) mod search;
 pub(crate) mod spill;
+mod walk;
