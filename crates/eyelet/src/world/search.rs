@@ -25,6 +25,8 @@ const MAX_COMPILED_BYTES: usize = 10 * 1024 * 1024;
 const MAX_CACHE_BYTES: usize = 10 * 1024 * 1024;
 /// Groups nested deeper than this are refused, as in ripgrep.
 const MAX_NESTING: u32 = 250;
+/// How much of a file the searcher reads at once, unless a line is longer.
+const BUFFER_BYTES: usize = 64 * 1024;
 /// A file with a line above this many bytes is not searched further.
 pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 
@@ -223,13 +225,8 @@ struct Worker<'w> {
 
 impl<'w> Worker<'w> {
     fn new(query: &'w Query, watch: &'w Watch) -> Self {
-        let searcher = SearcherBuilder::new()
-            .line_number(false)
-            .memory_map(MmapChoice::never())
-            .heap_limit(Some(MAX_LINE_BYTES))
-            .build();
         let tally = Tally { searched: Some(0), ..Tally::default() };
-        Worker { matcher: &query.matcher, searcher, watch, tally }
+        Worker { matcher: &query.matcher, searcher: searcher(), watch, tally }
     }
 
     /// Whether the pattern is in the file.
@@ -239,8 +236,14 @@ impl<'w> Worker<'w> {
             Origin::Walked => BinaryDetection::quit(b'\0'),
         });
         let mut sink = FirstMatch { origin, found: false };
-        let reader = Watched { file, watch: self.watch };
-        match self.searcher.search_reader(self.matcher, reader, &mut sink) {
+        let mut reader = Watched { file, watch: self.watch, largest: 0 };
+        let searched = self.searcher.search_reader(self.matcher, &mut reader, &mut sink);
+        if reader.largest > BUFFER_BYTES {
+            // Its buffer has grown with a long line. How far it reads at once decides whether a
+            // match or a NUL comes first, and no file's answer may depend on the one before.
+            self.searcher = searcher();
+        }
+        match searched {
             Ok(()) => {
                 self.tally.searched = self.tally.searched.map(|count| count + 1);
                 return Ok(sink.found);
@@ -254,6 +257,14 @@ impl<'w> Worker<'w> {
         }
         Ok(false)
     }
+}
+
+fn searcher() -> Searcher {
+    SearcherBuilder::new()
+        .line_number(false)
+        .memory_map(MmapChoice::never())
+        .heap_limit(Some(MAX_LINE_BYTES))
+        .build()
 }
 
 /// Stops at the first match.
@@ -282,11 +293,14 @@ impl Sink for FirstMatch {
 struct Watched<'f> {
     file: &'f File,
     watch: &'f Watch,
+    /// The largest buffer that was to be filled.
+    largest: usize,
 }
 
 impl io::Read for Watched<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.watch.check().map_err(|_| io::Error::other("stopped"))?;
+        self.largest = self.largest.max(buffer.len());
         self.file.read(buffer)
     }
 }
