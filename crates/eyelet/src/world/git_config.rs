@@ -55,3 +55,7 @@ fn excludes_file(config: &[u8], home: Option<&Path>) -> Option<PathBuf> {
         None => PathBuf::from(value),
     })
 }
+
+#[cfg(test)]
+#[path = "git_config_tests.rs"]
+mod tests;

@@ -244,3 +244,7 @@ impl Lines {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "ripgrep_tests.rs"]
+mod tests;

@@ -19,7 +19,7 @@ use crate::call::TurnContext;
 use super::confine::{OpenFailure, Want};
 use super::dir::{Directory, Entry};
 use super::git_config;
-use super::rules::{self, Level, MAX_RULE_BYTES, OwnRules, RuleFiles, Side};
+use super::rules::{self, Level, MAX_COST, OwnRules, RuleFiles, Side};
 
 const RGIGNORE: &str = ".rgignore";
 const IGNORE: &str = ".ignore";
@@ -57,7 +57,7 @@ impl<'t> RuleReader<'t> {
         git_config::excludes_path(&self.turn.environment, |path, most| {
             read(open_by_path(&self.turn.cwd.join(path))?, most)
         })
-        .and_then(|path| read(open_by_path(&self.turn.cwd.join(path))?, MAX_RULE_BYTES))
+        .and_then(|path| read_rules(open_by_path(&self.turn.cwd.join(path))?, MAX_COST))
         .map_or_else(Gitignore::empty, |bytes| rules::parse(self.cwd, &bytes))
     }
 
@@ -66,7 +66,7 @@ impl<'t> RuleReader<'t> {
         let mut folders: Vec<_> = base.ancestors().skip(1).collect();
         folders.reverse();
         folders.into_iter().fold(Level::none(), |level, folder| {
-            let mut own = Own::new(folder, level.bytes_left());
+            let mut own = Own::new(folder, level.budget());
             for name in [RGIGNORE, IGNORE, GITIGNORE] {
                 own.add(name, self.open_above(&folder.join(name)));
             }
@@ -85,7 +85,7 @@ impl<'t> RuleReader<'t> {
         directory: &Directory,
         entries: &[Entry],
     ) -> Arc<Level> {
-        let mut own = Own::new(path, level.bytes_left());
+        let mut own = Own::new(path, level.budget());
         let (mut git, mut jj) = (Git::Nothing, false);
         for entry in entries {
             let Some(name @ (RGIGNORE | IGNORE | GITIGNORE | GIT | JJ)) = entry.name.to_str()
@@ -191,13 +191,13 @@ impl<'t> RuleReader<'t> {
 struct Own<'p> {
     path: &'p Path,
     files: RuleFiles,
-    bytes: usize,
-    most: usize,
+    cost: usize,
+    budget: usize,
 }
 
 impl<'p> Own<'p> {
-    fn new(path: &'p Path, most: usize) -> Self {
-        Own { path, files: RuleFiles::none(), bytes: 0, most }
+    fn new(path: &'p Path, budget: usize) -> Self {
+        Own { path, files: RuleFiles::none(), cost: 0, budget }
     }
 
     fn add(&mut self, name: &str, file: Option<File>) {
@@ -216,13 +216,13 @@ impl<'p> Own<'p> {
     }
 
     fn read(&mut self, file: Option<File>) -> Option<Gitignore> {
-        let bytes = read(file?, self.most.saturating_sub(self.bytes))?;
-        self.bytes += bytes.len();
+        let bytes = read_rules(file?, self.budget.saturating_sub(self.cost))?;
+        self.cost += rules::cost(&bytes);
         Some(rules::parse(self.path, &bytes))
     }
 
     fn finish(self, starts_repository: bool) -> OwnRules {
-        OwnRules { files: self.files, starts_repository, bytes: self.bytes }
+        OwnRules { files: self.files, starts_repository, cost: self.cost }
     }
 }
 
@@ -231,6 +231,11 @@ fn open_by_path(path: &Path) -> Option<File> {
     let handle = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
     let stat = rustix::fs::fstat(&handle).ok()?;
     (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| File::from(handle))
+}
+
+/// The bytes of an ignore file; none where its rules cost more than `budget`.
+fn read_rules(file: File, budget: usize) -> Option<Vec<u8>> {
+    read(file, budget).filter(|bytes| rules::cost(bytes) <= budget)
 }
 
 /// The whole file; none where it has more than `most` bytes. What was read before an error counts.

@@ -15,8 +15,16 @@ use ignore::overrides::{Override, OverrideBuilder};
 use crate::bound::tree::EntryKind;
 
 /// The ignore files that count for one place in the tree, those of all directories above it
-/// included, have at most this many bytes; more are not read.
-pub(super) const MAX_RULE_BYTES: usize = 16 * 1024 * 1024;
+/// included, cost at most this much. A file that would cost more counts for none.
+pub(super) const MAX_COST: usize = 12 * 1024 * 1024;
+
+/// What a line costs beside its bytes. A hundred thousand ordinary ones are served.
+const LINE_COST: usize = 64;
+
+/// What a line costs beyond that which needs an automaton, and for each of its bytes. At some 30,000
+/// of those in one file the `ignore` crate gives the whole file up as well, after gigabytes of work.
+const WILDCARD_COST: usize = 200;
+const WILDCARD_BYTE_COST: usize = 16;
 
 /// Braces nested deeper than this are not handed to the glob parser, which is recursive.
 const MAX_NESTED_BRACES: usize = 500;
@@ -41,8 +49,8 @@ pub(super) struct Level {
     /// A repository starts in this directory.
     starts_repository: bool,
     in_repository: bool,
-    /// The bytes of all rules up to the top.
-    bytes: usize,
+    /// Of all rules up to the top.
+    cost: usize,
 }
 
 /// Where a directory lies.
@@ -155,7 +163,7 @@ impl Level {
             files: RuleFiles::none(),
             starts_repository: false,
             in_repository: false,
-            bytes: 0,
+            cost: 0,
         })
     }
 
@@ -170,13 +178,13 @@ impl Level {
             files: own.files,
             starts_repository: own.starts_repository,
             in_repository: self.in_repository || own.starts_repository,
-            bytes: self.bytes + own.bytes,
+            cost: self.cost + own.cost,
         })
     }
 
-    /// How many bytes of rules may still be added below this level.
-    pub(super) fn bytes_left(&self) -> usize {
-        MAX_RULE_BYTES.saturating_sub(self.bytes)
+    /// What the rules of a directory in this one may cost.
+    pub(super) fn budget(&self) -> usize {
+        MAX_COST.saturating_sub(self.cost)
     }
 
     fn up(&self) -> impl Iterator<Item = &Level> {
@@ -198,7 +206,7 @@ impl Drop for Level {
 pub(super) struct OwnRules {
     pub(super) files: RuleFiles,
     pub(super) starts_repository: bool,
-    pub(super) bytes: usize,
+    pub(super) cost: usize,
 }
 
 impl RuleFiles {
@@ -235,6 +243,18 @@ pub(super) fn parse(directory: &Path, bytes: &[u8]) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
+/// What the rules in the bytes of an ignore file cost.
+pub(super) fn cost(bytes: &[u8]) -> usize {
+    let line_cost = |line: &[u8]| {
+        // `*.rs` is looked up in a table.
+        let rest = line.strip_prefix(b"*.").unwrap_or(line);
+        let wild = rest.iter().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'{'));
+        let automaton = if wild { WILDCARD_COST + WILDCARD_BYTE_COST * line.len() } else { 0 };
+        LINE_COST + line.len() + automaton
+    };
+    bytes.split(|byte| *byte == b'\n').map(line_cost).sum()
+}
+
 /// The override that `include` is, for paths below `directory`; else ripgrep's complaint.
 pub(super) fn include(directory: &Path, glob: Option<&str>) -> Result<Override, String> {
     let Some(glob) = glob else { return Ok(Override::empty()) };
@@ -258,3 +278,7 @@ fn nested_braces(glob: &str) -> usize {
     }
     deepest
 }
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;
