@@ -343,8 +343,10 @@ impl RandomRepo {
     fn some_path(&mut self, cwd: &Path) -> Option<String> {
         let mut path = match self.rng.u32(..10) {
             0..2 => return None,
-            2..7 => self.some_folder(),
-            7 if !self.links.is_empty() => self.links[self.rng.usize(..self.links.len())].clone(),
+            2..6 => self.some_folder(),
+            6 | 7 if !self.links.is_empty() => {
+                self.links[self.rng.usize(..self.links.len())].clone()
+            }
             8 if !self.files.is_empty() => self.files[self.rng.usize(..self.files.len())].clone(),
             _ => self.root().to_owned(),
         };
@@ -383,7 +385,7 @@ impl RandomRepo {
                 self.files.push(path);
             }
         }
-        if self.rng.u32(..6) == 0 {
+        if self.rng.u32(..3) == 0 {
             self.link(&folder);
         }
         if depth == 4 {
@@ -402,12 +404,12 @@ impl RandomRepo {
         if self.rng.u32(..40) == 0 {
             return OsStr::from_bytes(b"bad\xff.rs").to_owned();
         }
-        NAMES[self.rng.usize(..NAMES.len())].into()
+        common_name(&mut self.rng).into()
     }
 
     fn start_repository(&mut self, folder: &Path) {
         let git = folder.join(".git");
-        match self.rng.u32(..8) {
+        match self.rng.u32(..6) {
             0 => {
                 self.leaves_root = true;
                 let main = self.tree.beside().join(format!("main{}", self.folders.len()));
@@ -585,11 +587,16 @@ fn describe(folder: &Path, text: &mut String) {
     }
 }
 
+/// Mostly one of few names, so that rules and files meet.
+fn common_name(rng: &mut Rng) -> &'static str {
+    let most = if rng.u32(..5) < 3 { 12 } else { NAMES.len() };
+    NAMES[rng.usize(..most)]
+}
+
 /// One line of an ignore file.
 fn rule(rng: &mut Rng) -> String {
     let piece = |rng: &mut Rng| {
-        let pool = if rng.bool() { NAMES } else { GLOBS };
-        pool[rng.usize(..pool.len())]
+        if rng.bool() { common_name(rng) } else { GLOBS[rng.usize(..GLOBS.len())] }
     };
     let mut rule = piece(rng).to_owned();
     if rng.u32(..4) == 0 {

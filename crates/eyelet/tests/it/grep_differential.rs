@@ -18,7 +18,7 @@ use eyelet::tools::{GrepFiles, GrepFilesArgs};
 use eyelet::{Environment, Report as _, Root, SandboxPolicy, SearchEngine, Tool as _, TurnContext};
 use testkit::{RandomQuery, RandomRepo};
 
-const REPOSITORIES: u64 = 120;
+const REPOSITORIES: u64 = 100;
 const QUERIES: usize = 4;
 
 #[test]
