@@ -8,10 +8,16 @@
 pub(crate) mod confine;
 pub(crate) mod dir;
 pub(crate) mod file;
+mod git_config;
 mod group;
 mod private;
 pub(crate) mod process;
+pub(crate) mod ripgrep;
+mod rule_files;
+mod rules;
 pub(crate) mod scan;
+pub(crate) mod search;
 mod shell;
 pub(crate) mod spill;
 mod stream;
+mod walk;
