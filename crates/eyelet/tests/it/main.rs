@@ -29,3 +29,4 @@ mod read;
 mod router;
 mod schemas;
 mod searching;
+mod spec;

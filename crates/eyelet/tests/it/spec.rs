@@ -1,0 +1,64 @@
+//! SPEC.md keeps its word: every rule names a test, and every test it names is there.
+
+const SPEC: &str = include_str!("../../../../SPEC.md");
+
+/// The sources that hold the tests, by the name that SPEC.md calls them.
+const SOURCES: &[(&str, &str)] = &[
+    ("arguments", include_str!("arguments.rs")),
+    ("bash", include_str!("bash.rs")),
+    ("bash_arguments", include_str!("bash_arguments.rs")),
+    ("bash_processes", include_str!("bash_processes.rs")),
+    ("bash_spill", include_str!("bash_spill.rs")),
+    ("grep_differential", include_str!("grep_differential.rs")),
+    ("grep_files", include_str!("grep_files.rs")),
+    ("grep_hostile", include_str!("grep_hostile.rs")),
+    ("grep_rules", include_str!("grep_rules.rs")),
+    ("list_dir", include_str!("list_dir.rs")),
+    ("models", include_str!("models.rs")),
+    ("paths", include_str!("paths.rs")),
+    ("properties", include_str!("properties.rs")),
+    ("read", include_str!("read.rs")),
+    ("router", include_str!("router.rs")),
+    ("schemas", include_str!("schemas.rs")),
+    ("unit", include_str!("../../src/bound/lines_tests.rs")),
+    ("unit", include_str!("../../src/bound/capture_tests.rs")),
+    ("unit", include_str!("../../src/bound/stream_text_tests.rs")),
+    ("unit", include_str!("../../src/world/git_config_tests.rs")),
+];
+
+/// The rules: a number, and the text up to the next one.
+fn rules() -> Vec<(&'static str, &'static str)> {
+    let rules: Vec<_> = SPEC
+        .split("\n- **")
+        .skip(1)
+        .map(|rule| rule.split_once("** ").expect("a number, then the text"))
+        .map(|(number, text)| (number, text.split("\n\n").next().unwrap_or(text)))
+        .collect();
+    assert!(rules.len() > 80, "only {} rules were found", rules.len());
+    rules
+}
+
+#[test]
+fn every_rule_names_a_test_and_every_named_test_is_there() {
+    for (number, text) in rules() {
+        let tests: Vec<_> =
+            text.split('`').filter(|name| name.contains("::") && !name.contains(' ')).collect();
+        assert!(!tests.is_empty(), "{number} names no test");
+        for test in tests {
+            let (module, name) = test.rsplit_once("::").expect("it has one");
+            let function = format!("#[test]\nfn {name}(");
+            let found =
+                SOURCES.iter().any(|(source, text)| *source == module && text.contains(&function));
+            assert!(found, "{number} names {test}, which is not there");
+        }
+    }
+}
+
+#[test]
+fn no_number_stands_twice() {
+    let mut numbers: Vec<_> = rules().iter().map(|(number, _)| *number).collect();
+    let all = numbers.len();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), all);
+}
