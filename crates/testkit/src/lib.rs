@@ -1,6 +1,7 @@
 //! Trees, naive models and properties that eyelet's tests share.
 
 mod random_repo;
+mod random_words;
 mod tools;
 mod tree;
 
