@@ -4,6 +4,7 @@ mod memory;
 mod naive;
 mod random;
 mod random_repo;
+mod random_words;
 mod tools;
 mod tree;
 

@@ -72,8 +72,8 @@ impl<'t> RuleReader<'t> {
             }
             let git = self.git_above(&folder.join(GIT));
             own.exclude(self.open_exclude(folder, git, None));
-            let repository = git != Git::Nothing || self.exists_above(&folder.join(JJ));
-            level.enter(Side::Outside, own.finish(repository))
+            own.starts_repository = git != Git::Nothing || self.exists_above(&folder.join(JJ));
+            level.enter(Side::Outside, own.finish())
         })
     }
 
@@ -101,7 +101,8 @@ impl<'t> RuleReader<'t> {
                 own.add(name, self.open_inside(path, directory, name));
             }
         }
-        level.enter(Side::Inside, own.finish(git != Git::Nothing || jj))
+        own.starts_repository = git != Git::Nothing || jj;
+        level.enter(Side::Inside, own.finish())
     }
 
     /// Opens `name` in an open directory; a link is followed where it stays in the roots.
@@ -191,13 +192,14 @@ impl<'t> RuleReader<'t> {
 struct Own<'p> {
     path: &'p Path,
     files: RuleFiles,
+    starts_repository: bool,
     cost: usize,
     budget: usize,
 }
 
 impl<'p> Own<'p> {
     fn new(path: &'p Path, budget: usize) -> Self {
-        Own { path, files: RuleFiles::none(), cost: 0, budget }
+        Own { path, files: RuleFiles::none(), starts_repository: false, cost: 0, budget }
     }
 
     fn add(&mut self, name: &str, file: Option<File>) {
@@ -221,8 +223,9 @@ impl<'p> Own<'p> {
         Some(rules::parse(self.path, &bytes))
     }
 
-    fn finish(self, starts_repository: bool) -> OwnRules {
-        OwnRules { files: self.files, starts_repository, cost: self.cost }
+    fn finish(self) -> OwnRules {
+        let Own { files, starts_repository, cost, .. } = self;
+        OwnRules { files, starts_repository, cost }
     }
 }
 
