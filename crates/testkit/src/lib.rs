@@ -3,5 +3,5 @@
 mod tools;
 mod tree;
 
-pub use tools::{is_root, rg};
+pub use tools::{eyelet_bin, is_root, rg};
 pub use tree::TempTree;
