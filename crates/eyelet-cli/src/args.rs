@@ -144,11 +144,11 @@ pub(crate) struct ListDir {
     /// The directory
     #[arg(default_value = ".", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
-    #[arg(long, value_name = "N", help = help("list_dir", "offset"))]
+    #[arg(long, value_name = "N", help = help("list_dir", "offset"), value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) offset: Option<u64>,
-    #[arg(long, value_name = "N", help = help("list_dir", "limit"))]
+    #[arg(long, value_name = "N", help = help("list_dir", "limit"), value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) limit: Option<u64>,
-    #[arg(long, value_name = "N", help = help("list_dir", "depth"))]
+    #[arg(long, value_name = "N", help = help("list_dir", "depth"), value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) depth: Option<u64>,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -163,9 +163,9 @@ pub(crate) struct GrepFiles {
     pub(crate) path: Option<PathBuf>,
     #[arg(long, value_name = "GLOB", help = help("grep_files", "include"))]
     pub(crate) include: Option<String>,
-    #[arg(long, value_name = "N", help = help("grep_files", "limit"))]
+    #[arg(long, value_name = "N", help = help("grep_files", "limit"), value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) limit: Option<u64>,
-    #[arg(long, value_name = "N", help = help("grep_files", "offset"))]
+    #[arg(long, value_name = "N", help = help("grep_files", "offset"), value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) offset: Option<u64>,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -176,11 +176,11 @@ pub(crate) struct Read {
     /// The file
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    #[arg(long, value_name = "N", help = help("read", "offset"))]
+    #[arg(long, value_name = "N", help = help("read", "offset"), value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) offset: Option<u64>,
-    #[arg(long, value_name = "N", help = help("read", "limit"))]
+    #[arg(long, value_name = "N", help = help("read", "limit"), value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) limit: Option<u64>,
-    #[arg(long, value_name = "N", help = help("read", "column"))]
+    #[arg(long, value_name = "N", help = help("read", "column"), value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) column: Option<u64>,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -190,7 +190,7 @@ pub(crate) struct Read {
 pub(crate) struct Bash {
     /// The command, as one argument: quote it
     pub(crate) command: String,
-    #[arg(long, value_name = "N", help = help("bash", "timeout_secs"))]
+    #[arg(long, value_name = "N", help = help("bash", "timeout_secs"), value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) timeout_secs: Option<u64>,
     #[arg(long, value_enum, value_name = "PART", help = help("bash", "keep"))]
     pub(crate) keep: Option<Keep>,
@@ -260,6 +260,11 @@ impl LimitsForm {
             (false, false) => Form::Table,
         }
     }
+}
+
+/// Clap's own parser for numbers says less of what would work.
+fn whole_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 /// What a tool's schema says of an argument, in the form of the other help.

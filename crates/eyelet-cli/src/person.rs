@@ -97,15 +97,12 @@ fn tell_next_offset(output: &ToolOutput) {
 
 /// A path as the tools take it: absolute, and text.
 fn absolute(argument: &str, path: &Path, turn: &TurnContext) -> Result<String, Failure> {
-    if path.as_os_str().is_empty() {
-        return Err(Failure::usage(format!("{argument} must not be empty; `.` is the directory")));
-    }
     // A trailing `/.` is dropped, `..` is kept: what it leads to depends on links.
     let joined: PathBuf = turn.cwd().join(path).components().collect();
     joined.into_os_string().into_string().map_err(|joined| {
         let shown = joined.to_string_lossy();
         Failure::usage(format!(
-            "{argument} must be UTF-8, and `{shown}` is not; name a directory above it"
+            "{argument} must be UTF-8, and `{shown}` is not; give it a name that is"
         ))
     })
 }

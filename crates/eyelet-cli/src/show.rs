@@ -14,26 +14,30 @@ const LINK: Style = AnsiColor::Cyan.on_default();
 
 /// Writes text to stdout.
 pub(crate) fn text(text: &str) -> io::Result<()> {
-    let stdout = io::stdout();
-    if stdout.is_terminal() {
-        return write(&mut stdout.lock(), escaped(text).as_bytes());
-    }
-    write(&mut stdout.lock(), text.as_bytes())
+    stream(&mut io::stdout().lock(), text)
 }
 
 /// Writes a command's stderr to stderr.
 pub(crate) fn stderr_text(text: &str) -> io::Result<()> {
-    let stderr = io::stderr();
-    if stderr.is_terminal() {
-        return write(&mut stderr.lock(), escaped(text).as_bytes());
+    stream(&mut io::stderr().lock(), text)
+}
+
+/// On a terminal what follows starts on a new line, whatever the text ends in.
+fn stream(stream: &mut (impl Write + IsTerminal), text: &str) -> io::Result<()> {
+    if !stream.is_terminal() {
+        return write(stream, text.as_bytes());
     }
-    write(&mut stderr.lock(), text.as_bytes())
+    let mut safe = escaped(text);
+    if !safe.is_empty() && !safe.ends_with('\n') {
+        safe.push('\n');
+    }
+    write(stream, safe.as_bytes())
 }
 
 /// Writes text and a newline, unless it ends in one.
 pub(crate) fn lines(lines: &str) -> io::Result<()> {
-    text(lines)?;
-    if lines.ends_with('\n') { Ok(()) } else { text("\n") }
+    let newline = if lines.ends_with('\n') { "" } else { "\n" };
+    text(&format!("{lines}{newline}"))
 }
 
 /// Writes one line of JSON.

@@ -1,7 +1,13 @@
 //! Trees, naive models and properties that eyelet's tests share.
 
+mod memory;
+mod naive;
+mod random;
 mod tools;
 mod tree;
 
+pub use memory::{base64, in_own_process, peak_memory};
+pub use naive::{NaivePage, naive_list, naive_read};
+pub use random::{each_seed, random_tree};
 pub use tools::{eyelet_bin, is_root, rg};
 pub use tree::TempTree;

@@ -2,6 +2,7 @@
 
 pub(crate) mod capture;
 pub(crate) mod cut;
+pub(crate) mod image;
 pub(crate) mod lines;
 pub(crate) mod names;
 pub(crate) mod tree;

@@ -1,13 +1,15 @@
 //! The list of the tools. A tool is one file here and one line in [`all`].
 
 pub mod list_dir;
+pub mod read;
 
 pub use crate::bound::tree::EntryKind;
 pub use list_dir::{ListDir, ListDirArgs, ListDirReport, ListedEntry};
+pub use read::{Image, Read, ReadArgs, ReadReport, TextPage};
 
 use crate::router::ToolRouter;
 
 /// Every tool, in the order in which they are shown.
 pub(crate) fn all() -> ToolRouter {
-    ToolRouter::empty().with(ListDir)
+    ToolRouter::empty().with(ListDir).with(Read)
 }

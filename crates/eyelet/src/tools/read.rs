@@ -1,0 +1,375 @@
+//! `read`: a page of lines of one file, with the exact number of its lines.
+//!
+//! Lines are shown in windows of characters; `offset` pages through the lines and `column` through
+//! a line, so that every part of every file can be reached.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::args;
+use crate::bound::image::{self, ImageKind};
+use crate::bound::lines::{LinePage, LineScan, Lines};
+use crate::bound::names;
+use crate::call::{Stop, TurnContext, Watch};
+use crate::error::{ErrorCode, ToolError};
+use crate::limits::{Limit, TIME_LIMIT};
+use crate::output::{Attachment, Report};
+use crate::tool::{Tool, ToolDefinition};
+use crate::world::confine::OpenFailure;
+use crate::world::file::FileReader;
+
+/// The most lines of one answer.
+pub const MAX_LINES: u64 = 2000;
+/// The most characters of one line that are shown at once.
+pub const MAX_LINE_LENGTH: usize = 500;
+/// The most bytes of an image.
+pub const MAX_IMAGE_BYTES: u64 = 3_932_160;
+
+/// The tool `read`.
+#[derive(Clone, Copy, Debug)]
+pub struct Read;
+
+/// What `read` is called with.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(try_from = "RawArgs")]
+pub struct ReadArgs {
+    /// The file, absolute or relative to the working directory.
+    pub path: String,
+    /// The first line of the page, from 1.
+    pub offset: Option<u64>,
+    /// How many lines the page has at most.
+    pub limit: Option<u64>,
+    /// The first character of each line, from 1.
+    pub column: Option<u64>,
+}
+
+impl ReadArgs {
+    /// The first page of `path`, everything else by default.
+    pub fn new(path: impl Into<String>) -> Self {
+        ReadArgs { path: path.into(), ..ReadArgs::default() }
+    }
+}
+
+/// The arguments as they come: models trained on other tools say `file_path`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawArgs {
+    path: Option<String>,
+    file_path: Option<String>,
+    #[serde(default, deserialize_with = "args::number")]
+    offset: Option<u64>,
+    #[serde(default, deserialize_with = "args::number")]
+    limit: Option<u64>,
+    #[serde(default, deserialize_with = "args::number")]
+    column: Option<u64>,
+}
+
+impl TryFrom<RawArgs> for ReadArgs {
+    type Error = &'static str;
+
+    fn try_from(raw: RawArgs) -> Result<Self, Self::Error> {
+        let RawArgs { path, file_path, offset, limit, column } = raw;
+        let path = match (path, file_path) {
+            (Some(path), None) | (None, Some(path)) => path,
+            (Some(_), Some(_)) => return Err("`path` and `file_path` are the same; give one"),
+            (None, None) => return Err("missing field `path`"),
+        };
+        Ok(ReadArgs { path, offset, limit, column })
+    }
+}
+
+/// What `read` found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum ReadReport {
+    /// A page of lines.
+    Text(TextPage),
+    /// An image, whole.
+    Image(Image),
+}
+
+/// A page of lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TextPage {
+    /// The path as it was asked for.
+    pub path: String,
+    /// The lines, each with its own ending; nothing else.
+    pub content: String,
+    /// The first line of the page, from 1.
+    pub offset: u64,
+    /// How many lines `content` has.
+    pub lines_shown: u64,
+    /// How many lines the file has.
+    pub total_lines: u64,
+    /// Whether lines follow the last one shown.
+    pub truncated: bool,
+    /// False where the time limit was reached before the end of the file.
+    #[serde(skip_serializing_if = "is_true")]
+    pub total_lines_exact: bool,
+    /// How many of the shown lines go on after their window.
+    #[serde(skip)]
+    pub lines_cut: u64,
+    /// The first character of each line, from 1.
+    #[serde(skip)]
+    pub column: u64,
+}
+
+/// An image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Image {
+    /// The path as it was asked for.
+    pub path: String,
+    /// Always `image`.
+    pub r#type: &'static str,
+    /// Such as `image/png`.
+    pub mime_type: &'static str,
+    /// The file's size.
+    pub bytes: u64,
+    /// The file.
+    #[serde(skip)]
+    pub data: Vec<u8>,
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+impl Tool for Read {
+    type Args = ReadArgs;
+    type Report = ReadReport;
+
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: "read",
+            title: "Read a file",
+            description: format!(
+                "Reads a text file, {MAX_LINES} lines at most, and tells how many lines it has. \
+                 When lines follow, ask again with offset set to the next line. Lines are shown \
+                 {MAX_LINE_LENGTH} characters wide; where a line goes on, ask again with column \
+                 {next} and so on. Also reads output that bash kept in a file, and images (PNG, \
+                 JPEG, GIF, WebP). For a directory use list_dir.",
+                next = MAX_LINE_LENGTH + 1,
+            ),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {
+                        "type": "string",
+                        "description": "The file, absolute or relative to the working directory."
+                    },
+                    "offset": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": "First line to show, from 1. Default 1."
+                    },
+                    "limit": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": format!(
+                            "Most lines to show. Default and maximum {MAX_LINES}."
+                        )
+                    },
+                    "column": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": "First character of each line to show, from 1. Default 1."
+                    }
+                },
+                "required": ["path"],
+                "additionalProperties": false
+            }),
+            read_only: true,
+            limits: vec![
+                Limit {
+                    what: "lines a page",
+                    value: MAX_LINES,
+                    unit: "lines",
+                    beyond: "`truncated` is true; page with offset",
+                },
+                Limit {
+                    what: "a line",
+                    value: MAX_LINE_LENGTH as u64,
+                    unit: "characters",
+                    beyond: "cut; page with column",
+                },
+                Limit {
+                    what: "an image",
+                    value: MAX_IMAGE_BYTES,
+                    unit: "bytes",
+                    beyond: "`too_large`",
+                },
+            ],
+        }
+    }
+
+    fn run(&self, args: ReadArgs, turn: &TurnContext) -> Result<ReadReport, ToolError> {
+        let page = LinePage {
+            offset: args.offset.unwrap_or(1).max(1),
+            limit: args.limit.unwrap_or(MAX_LINES).min(MAX_LINES),
+            column: args.column.unwrap_or(1).max(1),
+            width: MAX_LINE_LENGTH,
+        };
+        if page.limit == 0 {
+            return Err(ToolError::invalid_input("limit must be greater than zero"));
+        }
+        if args.path.is_empty() {
+            return Err(ToolError::invalid_input("path must not be empty"));
+        }
+        let path = turn.resolve_path("path", &args.path)?;
+        let mut file = FileReader::open(&path).map_err(|failure| match failure {
+            OpenFailure::Outside => turn.outside_root("path", &args.path),
+            OpenFailure::NotAFile => ToolError::new(
+                ErrorCode::NotAFile,
+                format!(
+                    "path `{}` is not a regular file; list_dir shows what a directory holds",
+                    names::shown_text(&args.path)
+                ),
+            ),
+            OpenFailure::Io(error) => unreadable(&args.path, &error),
+        })?;
+        let watch = turn.watch(TIME_LIMIT);
+        let first = file.piece().map_err(|error| unreadable(&args.path, &error))?.to_vec();
+        match image::kind(&first) {
+            Some(kind) => read_image(args.path, kind, first, &mut file).map(ReadReport::Image),
+            None => read_text(args.path, page, &first, &mut file, &watch).map(ReadReport::Text),
+        }
+    }
+}
+
+impl Report for ReadReport {
+    fn content(&self) -> String {
+        match self {
+            ReadReport::Text(page) => {
+                let header = page.header();
+                if page.content.is_empty() { header } else { header + "\n" + &page.content }
+            }
+            ReadReport::Image(image) => format!(
+                "[image {}; {}; {} bytes]",
+                names::shown_text(&image.path),
+                image.mime_type,
+                image.bytes
+            ),
+        }
+    }
+
+    fn success(&self) -> bool {
+        true
+    }
+
+    fn next_offset(&self) -> Option<u64> {
+        match self {
+            ReadReport::Text(page) => page.next_offset(),
+            ReadReport::Image(_) => None,
+        }
+    }
+
+    fn attachment(&self) -> Option<Attachment<'_>> {
+        match self {
+            ReadReport::Text(_) => None,
+            ReadReport::Image(image) => {
+                Some(Attachment { mime_type: image.mime_type, bytes: &image.data })
+            }
+        }
+    }
+}
+
+impl TextPage {
+    fn next_offset(&self) -> Option<u64> {
+        self.truncated.then(|| self.offset.saturating_add(self.lines_shown))
+    }
+
+    /// One line that says which part of the file this is and how to go on.
+    fn header(&self) -> String {
+        let total = match self.total_lines_exact {
+            true => self.total_lines.to_string(),
+            false => format!("at least {}", self.total_lines),
+        };
+        if self.lines_shown == 0 {
+            return format!("[no lines at offset {}; {total} in all]", self.offset);
+        }
+        let last = self.offset + self.lines_shown - 1;
+        let mut header = format!("[lines {}-{last} of {total}", self.offset);
+        if let Some(offset) = self.next_offset() {
+            header.push_str(&format!("; next offset {offset}"));
+        }
+        if self.lines_cut > 0 {
+            let lines = if self.lines_cut == 1 { "line" } else { "lines" };
+            let column = self.column.saturating_add(MAX_LINE_LENGTH as u64);
+            header.push_str(&format!("; {} {lines} cut, column {column} goes on", self.lines_cut));
+        }
+        header.push(']');
+        header
+    }
+}
+
+fn unreadable(path: &str, error: &std::io::Error) -> ToolError {
+    ToolError::io(format_args!("path `{}` cannot be read", names::shown_text(path)), error)
+}
+
+fn read_text(
+    path: String,
+    page: LinePage,
+    first: &[u8],
+    file: &mut FileReader,
+    watch: &Watch,
+) -> Result<TextPage, ToolError> {
+    let mut scan = LineScan::new(page);
+    scan.push(first);
+    let stopped = loop {
+        match watch.check() {
+            Err(Stop::Cancelled) => return Err(Stop::Cancelled.error("read", TIME_LIMIT)),
+            // With nothing to show there is no answer.
+            Err(Stop::TimedOut) if scan.lines_shown() == 0 => {
+                return Err(Stop::TimedOut.error("read", TIME_LIMIT));
+            }
+            Err(Stop::TimedOut) => break Some(Stop::TimedOut),
+            Ok(()) => {}
+        }
+        let piece = file.piece().map_err(|error| unreadable(&path, &error))?;
+        if piece.is_empty() {
+            break None;
+        }
+        scan.push(piece);
+    };
+    let lines = if stopped.is_some() { scan.give_up() } else { scan.finish() };
+    let Lines { content, lines_shown, lines_cut, total_lines } = lines;
+    Ok(TextPage {
+        path,
+        content,
+        offset: page.offset,
+        lines_shown,
+        total_lines,
+        truncated: lines_shown > 0 && page.offset - 1 + lines_shown < total_lines,
+        total_lines_exact: stopped.is_none(),
+        lines_cut,
+        column: page.column,
+    })
+}
+
+fn read_image(
+    path: String,
+    kind: ImageKind,
+    first: Vec<u8>,
+    file: &mut FileReader,
+) -> Result<Image, ToolError> {
+    let mut data = first;
+    loop {
+        let size = (data.len() as u64).saturating_add(file.left());
+        if data.len() as u64 > MAX_IMAGE_BYTES || (size > MAX_IMAGE_BYTES && size != u64::MAX) {
+            return Err(ToolError::new(
+                ErrorCode::TooLarge,
+                format!(
+                    "path `{}` is an image above {MAX_IMAGE_BYTES} bytes; make a smaller copy",
+                    names::shown_text(&path)
+                ),
+            ));
+        }
+        let piece = file.piece().map_err(|error| unreadable(&path, &error))?;
+        if piece.is_empty() {
+            break;
+        }
+        data.extend_from_slice(piece);
+    }
+    let mime_type = kind.mime_type();
+    Ok(Image { path, r#type: "image", mime_type, bytes: data.len() as u64, data })
+}

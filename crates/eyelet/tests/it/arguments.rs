@@ -1,0 +1,167 @@
+//! How arguments are read, the same for every tool.
+
+use expect_test::expect;
+use serde_json::json;
+use testkit::TempTree;
+
+use crate::ask::{content, text, turn};
+
+fn list(arguments: &str) -> String {
+    let tree = TempTree::new("a\nb");
+    let arguments = arguments.replace("DIR", tree.str());
+    tree.redact(&text(&turn(tree.path()), "list_dir", &arguments))
+}
+
+#[test]
+fn a_number_may_be_a_number_a_whole_float_or_a_string_of_digits() {
+    for limit in ["1", "1.0", "\"1\"", "1e0"] {
+        assert_eq!(
+            list(&format!(r#"{{"dir_path":"DIR","limit":{limit}}}"#)),
+            "Absolute path: /repo\na\nMore than 1 entries found"
+        );
+    }
+}
+
+#[test]
+fn the_largest_number_is_the_largest_of_64_bits() {
+    for limit in ["18446744073709551615", "\"18446744073709551615\""] {
+        assert_eq!(
+            list(&format!(r#"{{"dir_path":"DIR","limit":{limit},"depth":{limit}}}"#)),
+            "Absolute path: /repo\na\nb"
+        );
+    }
+}
+
+#[test]
+fn other_numbers_are_refused_with_what_is_expected() {
+    let refused: Vec<String> = [
+        "-1",
+        "1.5",
+        "-1.0",
+        "1e400",
+        "18446744073709551616",
+        "\"18446744073709551616\"",
+        "\"x\"",
+        "\"\"",
+        "\" 1\"",
+        "\"+1\"",
+        "\"-1\"",
+        "\"1.0\"",
+        "true",
+        "[]",
+        "{}",
+        "\"١\"",
+    ]
+    .iter()
+    .map(|limit| list(&format!(r#"{{"dir_path":"DIR","limit":{limit}}}"#)))
+    .map(|text| text.split(" at line ").next().unwrap().to_owned())
+    .collect();
+    expect![[r#"
+        error invalid_input: failed to parse function arguments: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid value: floating point `1.5`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid value: floating point `-1.0`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: number out of range
+        error invalid_input: failed to parse function arguments: invalid value: floating point `1.8446744073709552e+19`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid value: string "18446744073709551616", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid value: string "x", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid value: string "", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid value: string " 1", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid value: string "+1", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid value: string "-1", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid value: string "1.0", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid type: boolean `true`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid type: sequence, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid type: map, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: invalid value: string "١", expected a whole number from 0 to 18446744073709551615"#]]
+    .assert_eq(&refused.join("\n"));
+}
+
+#[test]
+fn null_for_an_optional_field_means_that_it_is_absent() {
+    assert_eq!(
+        list(r#"{"dir_path":"DIR","limit":null,"offset":null,"depth":null}"#),
+        "Absolute path: /repo\na\nb"
+    );
+}
+
+#[test]
+fn a_misspelt_field_is_named_with_the_known_ones() {
+    expect!["error invalid_input: failed to parse function arguments: unknown field `limitt`, expected one of `dir_path`, `offset`, `limit`, `depth` at line 1 column 26"]
+        .assert_eq(&list(r#"{"dir_path":"/r", "limitt":1}"#));
+}
+
+#[test]
+fn a_missing_field_is_named() {
+    expect![[r#"error invalid_input: failed to parse function arguments: missing field `dir_path` at line 1 column 2"#]]
+        .assert_eq(&list("{}"));
+}
+
+#[test]
+fn a_field_that_comes_twice_is_refused() {
+    expect!["error invalid_input: failed to parse function arguments: duplicate field `limit` at line 1 column 34"]
+        .assert_eq(&list(r#"{"dir_path":"/r","limit":1,"limit":2}"#));
+}
+
+#[test]
+fn a_string_of_the_wrong_type_is_refused() {
+    expect![[r#"error invalid_input: failed to parse function arguments: invalid type: integer `7`, expected a string at line 1 column 13"#]]
+        .assert_eq(&list(r#"{"dir_path":7}"#));
+}
+
+#[test]
+fn json_that_is_broken_or_no_object_is_refused() {
+    let refused: Vec<String> = [
+        "",
+        " ",
+        "{",
+        "null",
+        "7",
+        "\"x\"",
+        "[]",
+        r#"["/"]"#,
+        r#"{"dir_path":"/"} x"#,
+        "[[",
+        "nul",
+        r#"{"dir_path":"\ud800"}"#,
+    ]
+    .iter()
+    .map(|arguments| list(arguments))
+    .collect();
+    expect![[r#"
+        error invalid_input: failed to parse function arguments: EOF while parsing a value at line 1 column 0
+        error invalid_input: failed to parse function arguments: EOF while parsing a value at line 1 column 1
+        error invalid_input: failed to parse function arguments: EOF while parsing an object at line 1 column 1
+        error invalid_input: failed to parse function arguments: expected a JSON object
+        error invalid_input: failed to parse function arguments: expected a JSON object
+        error invalid_input: failed to parse function arguments: expected a JSON object
+        error invalid_input: failed to parse function arguments: expected a JSON object
+        error invalid_input: failed to parse function arguments: expected a JSON object
+        error invalid_input: failed to parse function arguments: trailing characters at line 1 column 18
+        error invalid_input: failed to parse function arguments: EOF while parsing a list at line 1 column 2
+        error invalid_input: failed to parse function arguments: EOF while parsing a value at line 1 column 3
+        error invalid_input: failed to parse function arguments: unexpected end of hex escape at line 1 column 20"#]]
+    .assert_eq(&refused.join("\n"));
+}
+
+#[test]
+fn json_nested_without_end_is_refused_without_a_crash() {
+    let deep = "[".repeat(200_000);
+    for arguments in [deep.clone(), format!(r#"{{"dir_path":{deep}"#)] {
+        let answer = list(&arguments);
+        assert!(answer.starts_with("error invalid_input: failed to parse"), "{answer}");
+    }
+}
+
+#[test]
+fn arguments_above_the_limit_are_refused_unread() {
+    let long = format!(r#"{{"dir_path":"/{}"}}"#, "x".repeat(eyelet::limits::MAX_ARGUMENT_BYTES));
+    expect!["error too_large: arguments are 8388624 bytes, above 8388608"].assert_eq(&list(&long));
+}
+
+#[test]
+fn an_unknown_tool_is_an_ordinary_error_that_lists_the_known_ones() {
+    let tree = TempTree::new("");
+    let answer = content(&turn(tree.path()), "write\n_file", &json!({}));
+    expect![[r#"error unknown_tool: unknown tool `write\n_file`, expected one of list_dir, grep_files, read, bash"#]]
+        .assert_eq(&answer);
+}

@@ -1,0 +1,399 @@
+//! The rules of `list_dir`.
+
+use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+use testkit::TempTree;
+
+use crate::ask::{content, data, envelope, turn};
+
+/// Lists `tree` with `more` arguments.
+fn list(tree: &TempTree, more: Value) -> String {
+    let mut arguments = json!({ "dir_path": tree.str() });
+    arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    tree.redact(&content(&turn(tree.path()), "list_dir", &arguments))
+}
+
+fn check(tree: &str, more: Value, expected: Expect) {
+    expected.assert_eq(&list(&TempTree::new(tree), more));
+}
+
+#[test]
+fn seed_example_basic_list_depth_2() {
+    check(
+        "nested/child.txt\nroot.txt",
+        json!({"offset": 1, "limit": 10, "depth": 2}),
+        expect![[r#"
+            Absolute path: /repo
+            nested/
+              child.txt
+            root.txt"#]],
+    );
+}
+
+#[test]
+fn seed_example_paging_with_truncation_notice() {
+    check(
+        "a/b/c\nd\ne",
+        json!({"offset": 1, "limit": 3, "depth": 3}),
+        expect![[r#"
+            Absolute path: /repo
+            a/
+            d
+            e
+            More than 3 entries found"#]],
+    );
+}
+
+#[test]
+fn seed_example_offset_beyond_entries() {
+    check(
+        "a",
+        json!({"offset": 999, "limit": 5, "depth": 1}),
+        expect!["error invalid_input: offset exceeds directory entry count"],
+    );
+}
+
+#[test]
+fn seed_example_non_absolute_path() {
+    let tree = TempTree::new("");
+    for path in ["./relative", "", ".", "~", "$HOME", "file:///etc"] {
+        assert_eq!(
+            content(&turn(tree.path()), "list_dir", &json!({ "dir_path": path })),
+            "error invalid_input: dir_path must be an absolute path"
+        );
+    }
+}
+
+#[test]
+fn zero_is_refused_for_each_number_in_the_seeds_order_and_wording() {
+    let zeros = json!({"offset": 0, "limit": 0, "depth": 0});
+    check("a", zeros, expect!["error invalid_input: offset must be a 1-indexed entry number"]);
+    let zeros = json!({"limit": 0, "depth": 0});
+    check("a", zeros, expect!["error invalid_input: limit must be greater than zero"]);
+    check(
+        "a",
+        json!({"depth": 0}),
+        expect!["error invalid_input: depth must be greater than zero"],
+    );
+}
+
+#[test]
+fn defaults_are_25_entries_and_2_levels() {
+    let tree = TempTree::new("");
+    for number in 10..36 {
+        tree.file(format!("d{number}/e/f"), "");
+    }
+    let listing = list(&tree, json!({}));
+    assert_eq!(listing.lines().count(), 27);
+    assert!(listing.ends_with("d34/\nMore than 25 entries found"), "{listing}");
+    let rest = list(&tree, json!({"offset": 26, "limit": 100}));
+    assert_eq!(rest.lines().filter(|line| *line == "  e/").count(), 26);
+    assert!(!rest.contains('f'), "{rest}");
+}
+
+#[test]
+fn entries_are_found_breadth_first_then_cut_then_the_page_is_sorted() {
+    let tree = "b/x/deep\na/y\nc";
+    let page = |offset| json!({"offset": offset, "limit": 2, "depth": 3});
+    check(
+        tree,
+        page(1),
+        expect![[r#"
+            Absolute path: /repo
+            a/
+            b/
+            More than 2 entries found"#]],
+    );
+    check(
+        tree,
+        page(3),
+        expect![[r#"
+            Absolute path: /repo
+              y
+            c
+            More than 2 entries found"#]],
+    );
+    check(
+        tree,
+        page(5),
+        expect![[r#"
+            Absolute path: /repo
+              x/
+                deep"#]],
+    );
+}
+
+#[test]
+fn children_stand_directly_under_their_directory() {
+    check(
+        "src/main.rs\nsrc-old/x\nsrc.txt\nsrc/a/b",
+        json!({"depth": 3}),
+        expect![[r#"
+            Absolute path: /repo
+            src/
+              a/
+                b
+              main.rs
+            src-old/
+              x
+            src.txt"#]],
+    );
+}
+
+#[test]
+fn kinds_are_marked_and_links_are_never_followed() {
+    let tree = TempTree::new("dir/inside\nfile\nlink -> dir\ndangling -> nowhere\nloop -> loop");
+    let _socket = UnixListener::bind(tree.path().join("socket")).unwrap();
+    let fifo = rustix::fs::Mode::RUSR;
+    let place = tree.path().join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &place, rustix::fs::FileType::Fifo, fifo, 0).unwrap();
+    expect![[r#"
+        Absolute path: /repo
+        dangling@
+        dir/
+          inside
+        fifo?
+        file
+        link@
+        loop@
+        socket?"#]]
+    .assert_eq(&list(&tree, json!({"depth": 9})));
+}
+
+#[test]
+fn an_empty_directory_answers_the_header_alone_whatever_the_offset() {
+    for offset in [1, 2, 999] {
+        check("", json!({ "offset": offset }), expect!["Absolute path: /repo"]);
+    }
+}
+
+#[test]
+fn the_notice_names_the_number_of_entries_on_the_page() {
+    let tree = "a\nb\nc";
+    for (offset, limit, notice) in [
+        (1, 2, Some("More than 2 entries found")),
+        (2, 1, Some("More than 1 entries found")),
+        (1, 3, None),
+        (2, 2, None),
+        (3, 9, None),
+    ] {
+        let listing = list(&TempTree::new(tree), json!({"offset": offset, "limit": limit}));
+        assert_eq!(listing.lines().find(|line| line.starts_with("More")), notice, "{listing}");
+    }
+}
+
+#[test]
+fn the_directory_itself_unreadable_is_an_error_with_the_systems_words() {
+    let tree = TempTree::new("file\nshut/x");
+    let ask =
+        |path: &str| content(&turn(tree.path()), "list_dir", &json!({ "dir_path": tree.at(path) }));
+    expect!["error not_found: failed to read directory: No such file or directory (os error 2)"]
+        .assert_eq(&ask("missing"));
+    expect!["error not_a_directory: failed to read directory: Not a directory (os error 20)"]
+        .assert_eq(&ask("file"));
+    std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0)).unwrap();
+    let shut = ask("shut");
+    std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o700)).unwrap();
+    if testkit::is_root() {
+        assert_eq!(tree.redact(&shut), "Absolute path: /repo/shut\nx");
+    } else {
+        expect![
+            "error permission_denied: failed to read directory: Permission denied (os error 13)"
+        ]
+        .assert_eq(&shut);
+    }
+}
+
+#[test]
+fn a_directory_below_that_cannot_be_read_is_listed_without_its_children() {
+    let tree = TempTree::new("open/x\nshut/y");
+    std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0)).unwrap();
+    let listing = list(&tree, json!({}));
+    std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o700)).unwrap();
+    let child = if testkit::is_root() { "\n  y" } else { "" };
+    assert_eq!(listing, format!("Absolute path: /repo\nopen/\n  x\nshut/{child}"));
+}
+
+#[test]
+fn names_are_shown_on_one_line_each() {
+    let tree = TempTree::new("");
+    for name in [
+        &b"new\nline"[..],
+        b"tab\t",
+        b"cr\r",
+        b"esc\x1b[31m",
+        b"bad\xff\xfe",
+        "rtl\u{202e}x".as_bytes(),
+        "sep\u{2028}".as_bytes(),
+        "c1\u{9b}".as_bytes(),
+        b"back\\slash",
+        "\u{e9}\u{1F600}".as_bytes(),
+    ] {
+        tree.file(OsStr::from_bytes(name), "");
+    }
+    expect![[r#"
+        Absolute path: /repo
+        back\slash
+        bad��
+        c1\u{9b}
+        cr\r
+        esc\u{1b}[31m
+        new\nline
+        rtl\u{202e}x
+        sep\u{2028}
+        tab\t
+        é😀"#]]
+    .assert_eq(&list(&tree, json!({})));
+}
+
+#[test]
+fn order_is_that_of_the_text_that_is_shown_then_of_the_bytes() {
+    let tree = TempTree::new("");
+    // The first two look alike; the control character is shown as a backslash, above `Z`.
+    for name in [&b"q\xfe"[..], b"q\xff", b"\x01", b"Z", b"a"] {
+        tree.file([name, b"/", name].concat().as_slice().to_os(), "");
+    }
+    expect![[r#"
+        Absolute path: /repo
+        Z/
+          Z
+        \u{1}/
+          \u{1}
+        a/
+          a
+        q�/
+          q�
+        q�/
+          q�"#]]
+    .assert_eq(&list(&tree, json!({})));
+}
+
+trait ToOs {
+    fn to_os(&self) -> &OsStr;
+}
+
+impl ToOs for [u8] {
+    fn to_os(&self) -> &OsStr {
+        OsStr::from_bytes(self)
+    }
+}
+
+#[test]
+fn a_name_above_500_bytes_as_shown_is_cut_at_a_character() {
+    let tree = TempTree::new("");
+    // 255 bytes on disk; each U+FFFD is 3 bytes, so 166 of them are 498.
+    tree.file(vec![0xff; 255].to_os(), "");
+    tree.file("é".repeat(127), "");
+    let listing = list(&tree, json!({}));
+    assert_eq!(
+        listing,
+        format!("Absolute path: /repo\n{}\n{}", "é".repeat(127), "\u{FFFD}".repeat(166))
+    );
+}
+
+#[test]
+fn the_header_shows_the_path_as_asked_on_one_line() {
+    let tree = TempTree::new("a/x\nodd\\nname/y");
+    let ask = |path: &str| {
+        tree.redact(&content(&turn(tree.path()), "list_dir", &json!({ "dir_path": path })))
+    };
+    assert_eq!(ask(&tree.at("a/../a/./")), "Absolute path: /repo/a/../a/./\nx");
+    let odd = TempTree::new("");
+    odd.file("new\nline/y", "");
+    assert_eq!(
+        odd.redact(&content(
+            &turn(odd.path()),
+            "list_dir",
+            &json!({"dir_path": odd.at("new\nline")})
+        )),
+        "Absolute path: /repo/new\\nline\ny"
+    );
+}
+
+#[test]
+fn a_link_as_the_directory_itself_is_followed() {
+    let tree = TempTree::new("real/x\nlink -> real");
+    let answer = content(&turn(tree.path()), "list_dir", &json!({"dir_path": tree.at("link")}));
+    assert_eq!(tree.redact(&answer), "Absolute path: /repo/link\nx");
+}
+
+#[test]
+fn numbers_of_any_size_are_safe() {
+    let most = u64::MAX;
+    check(
+        "a/b",
+        json!({"limit": most, "depth": most}),
+        expect![[r#"
+            Absolute path: /repo
+            a/
+              b"#]],
+    );
+    check(
+        "a/b",
+        json!({"offset": most, "limit": most, "depth": most}),
+        expect!["error invalid_input: offset exceeds directory entry count"],
+    );
+}
+
+#[test]
+fn the_envelope_holds_content_and_success() {
+    let tree = TempTree::new("a");
+    let arguments = json!({ "dir_path": tree.str() });
+    expect![[r#"{"ok":true,"data":{"content":"Absolute path: /repo\na","success":true}}"#]]
+        .assert_eq(&tree.redact(&envelope(&turn(tree.path()), "list_dir", &arguments)));
+}
+
+#[test]
+fn the_typed_report_tells_the_next_offset() {
+    use eyelet::Tool as _;
+    use eyelet::tools::{ListDir, ListDirArgs};
+    let tree = TempTree::new("a\nb\nc");
+    let args = ListDirArgs { offset: Some(2), limit: Some(1), ..ListDirArgs::new(tree.str()) };
+    let report = ListDir.run(args, &turn(tree.path())).unwrap();
+    assert_eq!(report.entries.len(), 1);
+    assert_eq!(report.entries[0].name, "b");
+    assert_eq!(report.next_offset, Some(3));
+}
+
+#[test]
+fn a_deadline_that_has_passed_and_a_cancel_stop_the_listing() {
+    let tree = TempTree::new("a");
+    let arguments = json!({ "dir_path": tree.str() });
+    let late = turn(tree.path()).with_deadline(Instant::now() - Duration::from_secs(1));
+    expect!["error timed_out: list_dir timed out after 30 seconds"]
+        .assert_eq(&content(&late, "list_dir", &arguments));
+    let cancelled = turn(tree.path());
+    let flag = eyelet::CancelFlag::default();
+    flag.cancel();
+    expect!["error cancelled: list_dir was cancelled"].assert_eq(&content(
+        &cancelled.with_cancel(flag),
+        "list_dir",
+        &arguments,
+    ));
+}
+
+#[test]
+fn a_tree_too_deep_for_one_path_is_listed_to_its_end() {
+    let tree = TempTree::new("");
+    let mut here = std::fs::File::open(tree.path()).unwrap();
+    let name = "d".repeat(200);
+    for _ in 0..40 {
+        use rustix::fs::{Mode, OFlags, mkdirat, openat};
+        mkdirat(&here, &name, Mode::RWXU).unwrap();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        here = openat(&here, &name, flags, Mode::empty()).unwrap().into();
+    }
+    let listing = data(
+        &turn(tree.path()),
+        "list_dir",
+        &json!({"dir_path": tree.str(), "depth": 100, "limit": 100}),
+    );
+    assert_eq!(listing["content"].as_str().unwrap().lines().count(), 41);
+}

@@ -1,0 +1,9 @@
+//! The library through its public door: one test per rule of SPEC.md.
+
+mod arguments;
+mod ask;
+mod list_dir;
+mod models;
+mod paths;
+mod read;
+mod router;

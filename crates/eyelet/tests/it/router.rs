@@ -1,0 +1,141 @@
+//! The router, the dialects and the definitions.
+
+use expect_test::expect;
+use eyelet::{
+    Attached, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Report, SandboxPolicy,
+    Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter, TurnContext, render_definitions,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// A fifth tool, as someone else would write it.
+struct Echo;
+
+#[derive(Deserialize)]
+struct EchoArgs {
+    text: String,
+}
+
+#[derive(Serialize)]
+struct EchoReport {
+    text: String,
+}
+
+impl Report for EchoReport {
+    fn content(&self) -> String {
+        self.text.clone()
+    }
+    fn success(&self) -> bool {
+        !self.text.is_empty()
+    }
+}
+
+impl Tool for Echo {
+    type Args = EchoArgs;
+    type Report = EchoReport;
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: "echo",
+            title: "Echo",
+            description: "Says it again.".to_owned(),
+            input_schema: json!({"type": "object"}),
+            read_only: true,
+            limits: Vec::new(),
+        }
+    }
+    fn run(&self, args: EchoArgs, _: &TurnContext) -> Result<EchoReport, ToolError> {
+        assert!(args.text != "panic", "the tool breaks");
+        let text = if args.text == "big" { "x".repeat(40 << 20) } else { args.text };
+        Ok(EchoReport { text })
+    }
+}
+
+fn echo(arguments: &str) -> Result<eyelet::ToolOutput, FunctionCallError> {
+    let turn = TurnContext::new("/", SandboxPolicy::Off).unwrap();
+    ToolRouter::empty().with(Echo).call(&ToolInvocation::new("echo", arguments, &turn))
+}
+
+#[test]
+fn both_dialects_come_from_one_report() {
+    let output = echo(r#"{"text":"hi"}"#).unwrap();
+    let function = output.function().unwrap();
+    assert_eq!((function.content.as_str(), function.success), ("hi", Some(true)));
+    let envelope = Envelope::of(&Ok(output), Attached::LeftOut).to_json();
+    assert_eq!(envelope, r#"{"ok":true,"data":{"text":"hi"}}"#);
+    assert_eq!(echo(r#"{"text":""}"#).unwrap().function().unwrap().success, Some(false));
+}
+
+#[test]
+fn an_error_is_an_envelope_with_code_and_message() {
+    let envelope = Envelope::of(&echo("{}"), Attached::LeftOut).to_json();
+    expect![[r#"{"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: missing field `text` at line 1 column 2"}}"#]].assert_eq(&envelope);
+}
+
+#[test]
+fn a_panic_of_a_tool_is_fatal_and_the_router_goes_on() {
+    let outcome = echo(r#"{"text":"panic"}"#);
+    assert_eq!(outcome.as_ref().err(), Some(&FunctionCallError::Fatal("echo panicked".to_owned())));
+    let envelope = Envelope::of(&outcome, Attached::LeftOut).to_json();
+    expect![[
+        r#"{"ok":false,"error":{"code":"io_error","message":"internal failure: echo panicked"}}"#
+    ]]
+    .assert_eq(&envelope);
+    assert!(echo(r#"{"text":"hi"}"#).is_ok());
+}
+
+#[test]
+fn no_answer_is_above_the_last_cap_in_either_dialect() {
+    let output = echo(r#"{"text":"big"}"#).unwrap();
+    let FunctionCallError::RespondToModel(error) = output.function().unwrap_err() else {
+        panic!("not for the host")
+    };
+    expect!["the answer is above 32 MiB; ask for less with a smaller limit, and page with offset"]
+        .assert_eq(&error.message);
+    let envelope = Envelope::of(&Ok(output), Attached::LeftOut);
+    assert_eq!(envelope.error.unwrap().code, ErrorCode::TooLarge);
+}
+
+#[test]
+fn codes_are_the_closed_list_and_render_as_they_serialise() {
+    let codes: Vec<String> = ErrorCode::ALL.iter().map(ToString::to_string).collect();
+    expect!["invalid_input unknown_tool not_found permission_denied outside_root not_a_directory not_a_file too_large timed_out cancelled search_failed sandbox_unavailable busy io_error"]
+        .assert_eq(&codes.join(" "));
+    for code in ErrorCode::ALL {
+        assert_eq!(serde_json::to_value(code).unwrap(), json!(code.as_str()));
+    }
+}
+
+#[test]
+fn definitions_come_in_the_form_of_each_host() {
+    let definitions = ToolRouter::empty().with(Echo).definitions();
+    let render = |format| render_definitions(&definitions, format).to_string();
+    expect![[r#"[{"name":"echo","title":"Echo","description":"Says it again.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]"#]]
+        .assert_eq(&render(DefinitionFormat::Mcp));
+    expect![[r#"[{"type":"function","function":{"name":"echo","description":"Says it again.","parameters":{"type":"object"}}}]"#]]
+        .assert_eq(&render(DefinitionFormat::OpenAi));
+    expect![[
+        r#"[{"name":"echo","description":"Says it again.","input_schema":{"type":"object"}}]"#
+    ]]
+    .assert_eq(&render(DefinitionFormat::Anthropic));
+}
+
+#[test]
+fn a_tool_of_the_same_name_replaces_the_one_before() {
+    assert_eq!(ToolRouter::empty().with(Echo).with(Echo).definitions().len(), 1);
+}
+
+#[test]
+fn three_tools_only_read_and_bash_does_not() {
+    let tools: Vec<_> = ToolRouter::new()
+        .definitions()
+        .iter()
+        .map(|definition| (definition.name, definition.read_only))
+        .collect();
+    assert_eq!(tools, [("list_dir", true), ("grep_files", true), ("read", true), ("bash", false)]);
+}
+
+#[test]
+fn a_turn_needs_an_absolute_directory() {
+    let error = TurnContext::new("relative", SandboxPolicy::Off).unwrap_err();
+    assert_eq!(error.message, "cwd must be an absolute path");
+}

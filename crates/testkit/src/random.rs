@@ -1,0 +1,70 @@
+//! Random trees that a seed repeats.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use crate::TempTree;
+
+/// Runs `body` for `count` seeds. One that fails is printed; `EYELET_TEST_SEED` repeats it alone.
+pub fn each_seed(count: u64, mut body: impl FnMut(&mut fastrand::Rng)) {
+    struct Tell(u64);
+    impl Drop for Tell {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                eprintln!("failed with EYELET_TEST_SEED={}", self.0);
+            }
+        }
+    }
+    let only = std::env::var("EYELET_TEST_SEED").ok().map(|seed| seed.parse().expect("a number"));
+    let seeds = match only {
+        Some(seed) => seed..seed + 1,
+        None => 0..count,
+    };
+    for seed in seeds {
+        let tell = Tell(seed);
+        body(&mut fastrand::Rng::with_seed(seed));
+        std::mem::forget(tell);
+    }
+}
+
+/// A tree of odd names, links of all kinds and empty corners.
+pub fn random_tree(random: &mut fastrand::Rng) -> TempTree {
+    const NAMES: [&[u8]; 22] = [
+        b"a", b"b", b"a-", b"a.txt", b"a b", b"-x", b"Z", b".hidden", b"src", b"src-old", b"src.txt",
+        b"back\\slash", b"new\nline", b"tab\t", b"bad\xff", b"bad\xfe", b"esc\x1b[0m",
+        "\u{e9}".as_bytes(), "e\u{301}".as_bytes(), "\u{1F600}".as_bytes(), "\u{202e}x".as_bytes(),
+        "\u{ffff}".as_bytes(),
+    ];
+    let tree = TempTree::new("");
+    let mut directories = vec![PathBuf::new()];
+    for _ in 0..random.usize(0..40) {
+        let parent = directories[random.usize(0..directories.len())].clone();
+        let mut name = NAMES[random.usize(0..NAMES.len())].to_vec();
+        if random.u8(..) < 20 {
+            name = name.repeat(60);
+            name.truncate(255);
+        }
+        let path = parent.join(OsStr::from_bytes(&name));
+        if std::fs::symlink_metadata(tree.path().join(&path)).is_ok() {
+            continue;
+        }
+        match random.u8(0..10) {
+            0..4 => {
+                tree.dir(&path);
+                directories.push(path);
+            }
+            4 => {
+                let target = directories[random.usize(0..directories.len())].clone();
+                tree.link(&path, tree.path().join(target));
+            }
+            5 => {
+                tree.link(&path, [".", "..", "nowhere", "a", "/etc"][random.usize(0..5)]);
+            }
+            _ => {
+                tree.file(&path, [&b"text\n"[..], b"", b"\0\xff"][random.usize(0..3)]);
+            }
+        }
+    }
+    tree
+}
