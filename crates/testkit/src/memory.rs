@@ -41,7 +41,11 @@ pub fn base64(bytes: &[u8]) -> String {
         }
         for index in 0..4 {
             let digit = (bits >> (18 - 6 * index)) & 63;
-            text.push(if index <= group.len() { char::from(ALPHABET[digit as usize]) } else { '=' });
+            text.push(if index <= group.len() {
+                char::from(ALPHABET[digit as usize])
+            } else {
+                '='
+            });
         }
     }
     text

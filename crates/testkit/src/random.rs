@@ -31,9 +31,27 @@ pub fn each_seed(count: u64, mut body: impl FnMut(&mut fastrand::Rng)) {
 /// A tree of odd names, links of all kinds and empty corners.
 pub fn random_tree(random: &mut fastrand::Rng) -> TempTree {
     const NAMES: [&[u8]; 22] = [
-        b"a", b"b", b"a-", b"a.txt", b"a b", b"-x", b"Z", b".hidden", b"src", b"src-old", b"src.txt",
-        b"back\\slash", b"new\nline", b"tab\t", b"bad\xff", b"bad\xfe", b"esc\x1b[0m",
-        "\u{e9}".as_bytes(), "e\u{301}".as_bytes(), "\u{1F600}".as_bytes(), "\u{202e}x".as_bytes(),
+        b"a",
+        b"b",
+        b"a-",
+        b"a.txt",
+        b"a b",
+        b"-x",
+        b"Z",
+        b".hidden",
+        b"src",
+        b"src-old",
+        b"src.txt",
+        b"back\\slash",
+        b"new\nline",
+        b"tab\t",
+        b"bad\xff",
+        b"bad\xfe",
+        b"esc\x1b[0m",
+        "\u{e9}".as_bytes(),
+        "e\u{301}".as_bytes(),
+        "\u{1F600}".as_bytes(),
+        "\u{202e}x".as_bytes(),
         "\u{ffff}".as_bytes(),
     ];
     let tree = TempTree::new("");

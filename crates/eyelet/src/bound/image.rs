@@ -1,5 +1,8 @@
 //! Which files are images, by their first bytes.
 
+/// How many first bytes tell what an image is.
+pub(crate) const KNOWN_BY: usize = 12;
+
 /// The kinds of image that every model's host can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ImageKind {

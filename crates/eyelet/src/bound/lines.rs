@@ -48,9 +48,19 @@ impl LineScan {
         }
     }
 
+    /// A scan that starts after `newlines` complete lines, none of which is on the page.
+    pub(crate) fn after(page: LinePage, newlines: u64) -> Self {
+        LineScan { newlines, ..LineScan::new(page) }
+    }
+
     /// Whether the page is complete, so that all that is left is counting.
     pub(crate) fn is_page_full(&self) -> bool {
         self.found.lines_shown >= self.page.limit
+    }
+
+    /// Whether nothing but the end of the current line is of interest.
+    pub(crate) fn is_window_full(&self) -> bool {
+        self.newlines + 1 >= self.page.offset && self.line.skip == 0 && self.line.space() == 0
     }
 
     /// How many lines of the page are complete.
@@ -73,7 +83,7 @@ impl LineScan {
             piece = rest.get(1..).unwrap_or_default();
         }
         if !piece.is_empty() {
-            self.count(bytecount::count(piece, b'\n') as u64, piece.last() != Some(&b'\n'));
+            self.count(piece);
         }
     }
 
@@ -89,11 +99,14 @@ impl LineScan {
         }
     }
 
-    /// Adds lines that were counted elsewhere, after the page. `open` says whether a line was
-    /// begun and not ended.
-    pub(crate) fn count(&mut self, newlines: u64, open: bool) {
-        self.newlines += newlines;
-        self.line.is_open = open;
+    /// Passes `count` bytes of the current line, whose window is full.
+    pub(crate) fn pass(&mut self, count: u64) {
+        self.line.length += count;
+    }
+
+    /// At least this many complete lines are known to be there.
+    pub(crate) fn raise(&mut self, newlines: u64) {
+        self.newlines = self.newlines.max(newlines);
     }
 
     /// The stream is over.
@@ -106,6 +119,17 @@ impl LineScan {
         }
         self.found.total_lines = self.newlines;
         self.found
+    }
+
+    /// The stream is over, or the page is full and the rest was counted elsewhere: `newlines` in
+    /// all, and whether a last line without one follows.
+    pub(crate) fn finish_with(self, newlines: u64, open: bool) -> Lines {
+        let offset = self.page.offset;
+        let mut lines = self.finish();
+        // A file that changed meanwhile must not have fewer lines than were shown.
+        let shown = if lines.lines_shown > 0 { offset - 1 + lines.lines_shown } else { 0 };
+        lines.total_lines = (newlines + u64::from(open)).max(shown);
+        lines
     }
 
     /// The stream is not over, but the time for it is: complete lines, and how many there are at
@@ -123,7 +147,8 @@ impl LineScan {
         }
         let newlines = bytecount::count(piece, b'\n') as u64;
         if newlines < to_skip {
-            self.count(newlines, piece.last() != Some(&b'\n'));
+            self.newlines += newlines;
+            self.line.is_open = piece.last() != Some(&b'\n');
             return &[];
         }
         for _ in 0..to_skip {
@@ -133,6 +158,12 @@ impl LineScan {
         }
         self.line.is_open = false;
         piece
+    }
+
+    /// Counts the lines of a piece after the page.
+    fn count(&mut self, piece: &[u8]) {
+        self.newlines += bytecount::count(piece, b'\n') as u64;
+        self.line.is_open = piece.last() != Some(&b'\n');
     }
 
     fn end_line(&mut self, newline: &str) {

@@ -8,15 +8,16 @@ use serde_json::json;
 
 use crate::args;
 use crate::bound::image::{self, ImageKind};
-use crate::bound::lines::{LinePage, LineScan, Lines};
+use crate::bound::lines::{LinePage, Lines};
 use crate::bound::names;
-use crate::call::{Stop, TurnContext, Watch};
+use crate::call::TurnContext;
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Attachment, Report};
 use crate::tool::{Tool, ToolDefinition};
 use crate::world::confine::OpenFailure;
-use crate::world::file::FileReader;
+use crate::world::file::{OpenFile, PIECE};
+use crate::world::scan::{self, ScanFailure, Scanned};
 
 /// The most lines of one answer.
 pub const MAX_LINES: u64 = 2000;
@@ -216,7 +217,7 @@ impl Tool for Read {
             return Err(ToolError::invalid_input("path must not be empty"));
         }
         let path = turn.resolve_path("path", &args.path)?;
-        let mut file = FileReader::open(&path).map_err(|failure| match failure {
+        let file = OpenFile::open(&path).map_err(|failure| match failure {
             OpenFailure::Outside => turn.outside_root("path", &args.path),
             OpenFailure::NotAFile => ToolError::new(
                 ErrorCode::NotAFile,
@@ -227,11 +228,11 @@ impl Tool for Read {
             ),
             OpenFailure::Io(error) => unreadable(&args.path, &error),
         })?;
-        let watch = turn.watch(TIME_LIMIT);
-        let first = file.piece().map_err(|error| unreadable(&args.path, &error))?.to_vec();
-        match image::kind(&first) {
-            Some(kind) => read_image(args.path, kind, first, &mut file).map(ReadReport::Image),
-            None => read_text(args.path, page, &first, &mut file, &watch).map(ReadReport::Text),
+        let mut start = [0; image::KNOWN_BY];
+        let start = file.read_at(0, &mut start).map_err(|error| unreadable(&args.path, &error))?;
+        match start.and_then(image::kind) {
+            Some(kind) => read_image(args.path, kind, &file).map(ReadReport::Image),
+            None => read_text(args.path, page, &file, turn).map(ReadReport::Text),
         }
     }
 }
@@ -309,29 +310,14 @@ fn unreadable(path: &str, error: &std::io::Error) -> ToolError {
 fn read_text(
     path: String,
     page: LinePage,
-    first: &[u8],
-    file: &mut FileReader,
-    watch: &Watch,
+    file: &OpenFile,
+    turn: &TurnContext,
 ) -> Result<TextPage, ToolError> {
-    let mut scan = LineScan::new(page);
-    scan.push(first);
-    let stopped = loop {
-        match watch.check() {
-            Err(Stop::Cancelled) => return Err(Stop::Cancelled.error("read", TIME_LIMIT)),
-            // With nothing to show there is no answer.
-            Err(Stop::TimedOut) if scan.lines_shown() == 0 => {
-                return Err(Stop::TimedOut.error("read", TIME_LIMIT));
-            }
-            Err(Stop::TimedOut) => break Some(Stop::TimedOut),
-            Ok(()) => {}
-        }
-        let piece = file.piece().map_err(|error| unreadable(&path, &error))?;
-        if piece.is_empty() {
-            break None;
-        }
-        scan.push(piece);
-    };
-    let lines = if stopped.is_some() { scan.give_up() } else { scan.finish() };
+    let scanned = scan::page_of(file, page, &turn.watch(TIME_LIMIT));
+    let Scanned { lines, exact } = scanned.map_err(|failure| match failure {
+        ScanFailure::Stopped(stop) => stop.error("read", TIME_LIMIT),
+        ScanFailure::Io(error) => unreadable(&path, &error),
+    })?;
     let Lines { content, lines_shown, lines_cut, total_lines } = lines;
     Ok(TextPage {
         path,
@@ -340,36 +326,30 @@ fn read_text(
         lines_shown,
         total_lines,
         truncated: lines_shown > 0 && page.offset - 1 + lines_shown < total_lines,
-        total_lines_exact: stopped.is_none(),
+        total_lines_exact: exact,
         lines_cut,
         column: page.column,
     })
 }
 
-fn read_image(
-    path: String,
-    kind: ImageKind,
-    first: Vec<u8>,
-    file: &mut FileReader,
-) -> Result<Image, ToolError> {
-    let mut data = first;
-    loop {
-        let size = (data.len() as u64).saturating_add(file.left());
-        if data.len() as u64 > MAX_IMAGE_BYTES || (size > MAX_IMAGE_BYTES && size != u64::MAX) {
-            return Err(ToolError::new(
-                ErrorCode::TooLarge,
-                format!(
-                    "path `{}` is an image above {MAX_IMAGE_BYTES} bytes; make a smaller copy",
-                    names::shown_text(&path)
-                ),
-            ));
+fn read_image(path: String, kind: ImageKind, file: &OpenFile) -> Result<Image, ToolError> {
+    let mut data = Vec::new();
+    let mut buffer = vec![0; PIECE];
+    while data.len() as u64 <= MAX_IMAGE_BYTES && file.size() <= Some(MAX_IMAGE_BYTES) {
+        let piece = file.read_at(data.len() as u64, &mut buffer);
+        match piece.map_err(|error| unreadable(&path, &error))? {
+            Some(piece) => data.extend_from_slice(piece),
+            None => {
+                let (mime_type, bytes) = (kind.mime_type(), data.len() as u64);
+                return Ok(Image { path, r#type: "image", mime_type, bytes, data });
+            }
         }
-        let piece = file.piece().map_err(|error| unreadable(&path, &error))?;
-        if piece.is_empty() {
-            break;
-        }
-        data.extend_from_slice(piece);
     }
-    let mime_type = kind.mime_type();
-    Ok(Image { path, r#type: "image", mime_type, bytes: data.len() as u64, data })
+    Err(ToolError::new(
+        ErrorCode::TooLarge,
+        format!(
+            "path `{}` is an image above {MAX_IMAGE_BYTES} bytes; make a smaller copy",
+            names::shown_text(&path)
+        ),
+    ))
 }

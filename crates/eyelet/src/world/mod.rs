@@ -8,4 +8,5 @@
 pub(crate) mod confine;
 pub(crate) mod dir;
 pub(crate) mod file;
+pub(crate) mod scan;
 pub(crate) mod spill;

@@ -5,5 +5,7 @@ mod ask;
 mod list_dir;
 mod models;
 mod paths;
+mod properties;
 mod read;
 mod router;
+mod schemas;
