@@ -3,11 +3,13 @@
 mod memory;
 mod naive;
 mod random;
+mod random_repo;
 mod tools;
 mod tree;
 
 pub use memory::{base64, in_own_process, peak_memory};
 pub use naive::{NaivePage, naive_list, naive_read};
 pub use random::{each_seed, random_tree};
+pub use random_repo::{RandomQuery, RandomRepo};
 pub use tools::{eyelet_bin, is_root, rg};
 pub use tree::TempTree;

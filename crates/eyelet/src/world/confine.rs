@@ -127,22 +127,22 @@ impl TurnContext {
                 "{argument} must not contain a NUL character"
             )));
         }
-        let shown = self.absolute(text);
+        self.confine(self.absolute(text)).ok_or_else(|| self.outside_root(argument, text))
+    }
+
+    /// An absolute path for this turn; none where the roots do not hold it.
+    pub(crate) fn confine(&self, shown: PathBuf) -> Option<ConfinedPath> {
         if self.roots.is_empty() {
-            return Ok(ConfinedPath { shown, place: Place::Anywhere });
+            return Some(ConfinedPath { shown, place: Place::Anywhere });
         }
         let spill = self.spill.as_ref().and_then(|spill| spill.root());
         let allowed: Arc<[Arc<Root>]> = match spill {
             Some(spill) => self.roots.iter().cloned().chain([spill]).collect(),
             None => Arc::clone(&self.roots),
         };
-        match below(&allowed, &shown) {
-            Some((index, rest)) => {
-                let rest = rest.to_owned();
-                Ok(ConfinedPath { shown, place: Place::Below { allowed, index, rest } })
-            }
-            None => Err(self.outside_root(argument, text)),
-        }
+        let (index, rest) = below(&allowed, &shown)?;
+        let rest = rest.to_owned();
+        Some(ConfinedPath { shown, place: Place::Below { allowed, index, rest } })
     }
 
     /// The error for a path that leads out of the roots.

@@ -8,5 +8,11 @@
 pub(crate) mod confine;
 pub(crate) mod dir;
 pub(crate) mod file;
+mod git_config;
+pub(crate) mod ripgrep;
+mod rule_files;
+mod rules;
 pub(crate) mod scan;
+pub(crate) mod search;
 pub(crate) mod spill;
+mod walk;

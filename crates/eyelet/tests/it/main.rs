@@ -2,6 +2,7 @@
 
 mod arguments;
 mod ask;
+mod grep_differential;
 mod list_dir;
 mod models;
 mod paths;

@@ -1,0 +1,318 @@
+//! `grep_files`: which files hold a pattern, newest first, a page at a time.
+//!
+//! The answer is ripgrep's, whichever of the two engines gives it.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::json;
+
+use crate::args;
+use crate::bound::names;
+use crate::call::{SearchEngine, Stop, TurnContext, Watch};
+use crate::error::{ErrorCode, ToolError};
+use crate::limits::{Limit, TIME_LIMIT};
+use crate::output::{Report, TextData};
+use crate::tool::{Tool, ToolDefinition};
+use crate::world::confine::{ConfinedPath, OpenFailure};
+use crate::world::search::{Hit, MAX_LINE_BYTES, Query, SearchFailure, Target};
+use crate::world::{ripgrep, search};
+
+/// How many files a page has where no limit is asked for.
+pub const DEFAULT_LIMIT: u64 = 100;
+/// A higher limit is taken as this one.
+pub const MAX_LIMIT: u64 = 2000;
+/// A longer pattern or glob is refused, in bytes.
+pub const MAX_PATTERN_BYTES: usize = 8 * 1024;
+
+/// The tool `grep_files`.
+#[derive(Clone, Copy, Debug)]
+pub struct GrepFiles;
+
+/// What `grep_files` is called with.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GrepFilesArgs {
+    /// The regular expression, in ripgrep's syntax.
+    pub pattern: String,
+    /// A glob that files have to match, or with `!` must not.
+    #[serde(default, deserialize_with = "args::blank_as_none")]
+    pub include: Option<String>,
+    /// The directory or file that is searched; the working directory by default.
+    #[serde(default, deserialize_with = "args::blank_as_none")]
+    pub path: Option<String>,
+    /// How many files the page has at most.
+    #[serde(default, deserialize_with = "args::number")]
+    pub limit: Option<u64>,
+    /// The first match of the page, from 1.
+    #[serde(default, deserialize_with = "args::number")]
+    pub offset: Option<u64>,
+}
+
+impl GrepFilesArgs {
+    /// The first page of the files in the working directory that hold `pattern`.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        GrepFilesArgs { pattern: pattern.into(), ..GrepFilesArgs::default() }
+    }
+}
+
+/// What `grep_files` found: one page, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrepFilesReport {
+    /// The paths of the page, absolute, escaped for showing.
+    pub files: Vec<String>,
+    /// Which match the page starts at, from 1.
+    pub offset: u64,
+    /// Where the next page starts, if matches follow this one.
+    pub next_offset: Option<u64>,
+    /// How many files were searched whole; none where the engine does not tell.
+    pub searched: Option<u64>,
+    /// What was not searched although the rules let it through.
+    pub skipped: SkippedFiles,
+}
+
+/// How many files and directories a search had to pass over, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SkippedFiles {
+    /// The system refused to open or read them.
+    pub unreadable: u64,
+    /// Their name is not UTF-8.
+    pub not_utf8: u64,
+    /// They have a line that is longer than the search may hold in memory.
+    pub line_too_long: u64,
+}
+
+impl Tool for GrepFiles {
+    type Args = GrepFilesArgs;
+    type Report = GrepFilesReport;
+
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: "grep_files",
+            title: "Find files by content",
+            description: format!(
+                "Finds the files whose content matches a regular expression and lists their paths, \
+                 the most recently changed first, {DEFAULT_LIMIT} a page unless limit says \
+                 otherwise (at most {MAX_LIMIT}). Lines are not shown: use read for them. Works \
+                 like ripgrep: hidden and binary files and what .gitignore excludes are left out, \
+                 matches are within one line, case counts unless the pattern starts with (?i). \
+                 When a page is full, ask again with offset raised by its number of files."
+            ),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "pattern": {
+                        "type": "string",
+                        "description": "Regular expression in ripgrep's syntax."
+                    },
+                    "include": {
+                        "type": "string",
+                        "description": "Glob for the files to search, such as *.rs or *.{ts,tsx}; \
+                                        !*.md leaves files out."
+                    },
+                    "path": {
+                        "type": "string",
+                        "description": "Directory or file to search. Default: the working directory."
+                    },
+                    "limit": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": format!(
+                            "Most files to return. Default {DEFAULT_LIMIT}, at most {MAX_LIMIT}."
+                        )
+                    },
+                    "offset": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": "First match of the page, from 1. Default 1."
+                    }
+                },
+                "required": ["pattern"],
+                "additionalProperties": false
+            }),
+            read_only: true,
+            limits: vec![
+                Limit {
+                    what: "files a page, unless asked",
+                    value: DEFAULT_LIMIT,
+                    unit: "files",
+                    beyond: "page with offset",
+                },
+                Limit {
+                    what: "files a page, at most",
+                    value: MAX_LIMIT,
+                    unit: "files",
+                    beyond: "a higher limit is taken as this; page with offset",
+                },
+                Limit {
+                    what: "a pattern or a glob",
+                    value: MAX_PATTERN_BYTES as u64,
+                    unit: "bytes",
+                    beyond: "`invalid_input`",
+                },
+                Limit {
+                    what: "a line of a searched file",
+                    value: MAX_LINE_BYTES as u64,
+                    unit: "bytes",
+                    beyond: "the file is searched up to that line",
+                },
+            ],
+        }
+    }
+
+    fn run(&self, args: GrepFilesArgs, turn: &TurnContext) -> Result<GrepFilesReport, ToolError> {
+        let pattern = args.pattern.trim();
+        let limit = args.limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+        let offset = args.offset.unwrap_or(1);
+        let include = args.include.as_deref().map(str::trim).filter(|glob| !glob.is_empty());
+        if pattern.is_empty() {
+            return Err(ToolError::invalid_input("pattern must not be empty"));
+        }
+        if limit == 0 {
+            return Err(ToolError::invalid_input("limit must be greater than zero"));
+        }
+        if offset == 0 {
+            return Err(ToolError::invalid_input("offset must be a 1-indexed match number"));
+        }
+        searchable("pattern", pattern)?;
+        include.map_or(Ok(()), |include| searchable("include", include))?;
+        let watch = turn.watch(TIME_LIMIT);
+        let in_force = watch.left();
+        let asked = args.path.as_deref().unwrap_or_default();
+        let path = turn.resolve_path("path", asked)?;
+        let target = Target::open(&path).map_err(|failure| match failure {
+            OpenFailure::Outside => turn.outside_root("path", asked),
+            OpenFailure::Io(error) => ToolError::io(unable(&path), &error),
+            OpenFailure::NotAFile => ToolError::new(
+                ErrorCode::NotAFile,
+                format!("{}: neither a regular file nor a directory", unable(&path)),
+            ),
+        })?;
+        let query = Query::new(pattern, include, turn)?;
+
+        let mut newest = Newest::new(offset, limit);
+        let found = find(&query, target, turn, &watch, |hit| newest.add(hit));
+        let tally = found.map_err(|failure| match failure {
+            SearchFailure::Failed(error) => error,
+            SearchFailure::Stopped(stop @ Stop::TimedOut) => stop.error("rg", whole(in_force)),
+            SearchFailure::Stopped(stop @ Stop::Cancelled) => stop.error("grep_files", TIME_LIMIT),
+        })?;
+        if newest.seen > 0 && newest.seen < offset {
+            return Err(ToolError::invalid_input("offset exceeds match count"));
+        }
+        let (files, next_offset) = newest.into_page();
+        Ok(GrepFilesReport {
+            files,
+            offset,
+            next_offset,
+            searched: tally.searched,
+            skipped: SkippedFiles {
+                unreadable: tally.unreadable,
+                not_utf8: tally.not_utf8,
+                line_too_long: tally.line_too_long,
+            },
+        })
+    }
+}
+
+impl Report for GrepFilesReport {
+    fn content(&self) -> String {
+        if self.files.is_empty() {
+            return "No matches found.".to_owned();
+        }
+        self.files.join("\n")
+    }
+
+    fn success(&self) -> bool {
+        !self.files.is_empty()
+    }
+}
+
+impl Serialize for GrepFilesReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        TextData::of(self).serialize(serializer)
+    }
+}
+
+fn searchable(argument: &str, text: &str) -> Result<(), ToolError> {
+    if text.len() > MAX_PATTERN_BYTES {
+        return Err(ToolError::invalid_input(format!(
+            "{argument} must be at most {MAX_PATTERN_BYTES} bytes"
+        )));
+    }
+    if text.contains('\0') {
+        return Err(ToolError::invalid_input(format!(
+            "{argument} must not contain a NUL character"
+        )));
+    }
+    Ok(())
+}
+
+fn unable(path: &ConfinedPath) -> String {
+    format!("unable to access `{}`", names::shown(path.shown().as_os_str()))
+}
+
+fn find(
+    query: &Query,
+    target: Target,
+    turn: &TurnContext,
+    watch: &Watch,
+    hit: impl FnMut(Hit),
+) -> Result<search::Tally, SearchFailure> {
+    match turn.search_engine {
+        SearchEngine::Embedded => search::search(query, target, turn, watch, hit),
+        SearchEngine::Rg => ripgrep::search(query, &target, turn, watch, hit),
+    }
+}
+
+/// In whole seconds, rounded up.
+fn whole(time: Duration) -> Duration {
+    Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
+}
+
+/// The newest hits up to the end of a page; at most twice as many are held.
+struct Newest {
+    offset: u64,
+    limit: u64,
+    seen: u64,
+    kept: Vec<Hit>,
+}
+
+impl Newest {
+    fn new(offset: u64, limit: u64) -> Self {
+        Newest { offset, limit, seen: 0, kept: Vec::new() }
+    }
+
+    fn wanted(&self) -> usize {
+        usize::try_from((self.offset - 1).saturating_add(self.limit)).unwrap_or(usize::MAX)
+    }
+
+    fn add(&mut self, hit: Hit) {
+        self.seen += 1;
+        self.kept.push(hit);
+        let wanted = self.wanted();
+        if self.kept.len() / 2 >= wanted {
+            self.kept.select_nth_unstable_by(wanted, order);
+            self.kept.truncate(wanted);
+        }
+    }
+
+    /// The paths of the page, and where the next one starts.
+    fn into_page(mut self) -> (Vec<String>, Option<u64>) {
+        self.kept.sort_unstable_by(order);
+        let skip = usize::try_from(self.offset - 1).unwrap_or(usize::MAX);
+        let take = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let page = self.kept.iter().skip(skip).take(take);
+        let files: Vec<_> = page.map(|hit| names::shown_text(&hit.path).into_owned()).collect();
+        let next = self.offset.saturating_add(files.len() as u64);
+        (files, (self.seen >= next).then_some(next))
+    }
+}
+
+/// Newest first, as ripgrep sorts: a file that is gone stands before all others. Equal times by
+/// the bytes of the path.
+fn order(one: &Hit, other: &Hit) -> std::cmp::Ordering {
+    let key = |hit: &Hit| Reverse((hit.modified.is_none(), hit.modified));
+    key(one).cmp(&key(other)).then_with(|| one.path.cmp(&other.path))
+}

@@ -1,0 +1,144 @@
+//! Both engines of `grep_files` against the real `rg`, on random repositories.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::SystemTime;
+
+use eyelet::tools::{GrepFiles, GrepFilesArgs};
+use eyelet::{Environment, Report as _, Root, SandboxPolicy, SearchEngine, Tool as _, TurnContext};
+use testkit::{RandomQuery, RandomRepo};
+
+const REPOSITORIES: u64 = 120;
+const QUERIES: usize = 4;
+
+#[test]
+fn both_engines_answer_as_rg_does() {
+    if let Ok(seed) = std::env::var("EYELET_TEST_SEED") {
+        return compare(seed.parse().expect("EYELET_TEST_SEED is a number"));
+    }
+    let rounds = std::env::var("EYELET_TEST_ROUNDS")
+        .map_or(REPOSITORIES, |rounds| rounds.parse().expect("EYELET_TEST_ROUNDS is a number"));
+    let first = if rounds == REPOSITORIES { 0 } else { fastrand::u64(..u64::MAX / 2) };
+    let failed: Vec<u64> = (first..first + rounds)
+        .filter(|seed| std::panic::catch_unwind(|| compare(*seed)).is_err())
+        .collect();
+    assert!(failed.is_empty(), "repeat with EYELET_TEST_SEED set to one of {failed:?}");
+}
+
+fn compare(seed: u64) {
+    let mut repo = RandomRepo::new(seed);
+    for _ in 0..QUERIES {
+        let query = repo.query();
+        let outcome = std::panic::catch_unwind(|| compare_query(seed, &repo, &query));
+        if let Err(panic) = outcome {
+            println!("{}", repo.describe());
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+fn compare_query(seed: u64, repo: &RandomRepo, query: &RandomQuery) {
+    let context = format!("seed {seed}, {query:?}");
+    let turn = turn(repo, query);
+    let absolute = query.cwd.join(query.path.as_deref().unwrap_or_default());
+    let absolute: std::path::PathBuf = absolute.components().collect();
+    if !absolute.exists() {
+        let message = answer(query, &turn).expect_err(&context);
+        assert!(message.starts_with("unable to access `"), "{context}: {message}");
+        return;
+    }
+
+    let real = real_rg(repo, query, &absolute, &[]);
+    let engine = answer(query, &turn.clone().with_search_engine(SearchEngine::Rg));
+    assert_eq!(engine, real.answer(), "rg engine, {context}");
+
+    // A file that is named is memory-mapped by rg, which sees a NUL in it elsewhere.
+    let real = real_rg(repo, query, &absolute, &["--no-mmap"]);
+    let embedded = answer(query, &turn);
+    let expected = if real.is_silent_failure() { Ok(real.files) } else { real.answer() };
+    assert_eq!(embedded, expected, "embedded engine, {context}");
+
+    if !repo.leaves_root() {
+        let root = Root::open(repo.root()).expect("the tree is there");
+        let inside = absolute.canonicalize().is_ok_and(|path| path.starts_with(repo.root()));
+        if inside && absolute.starts_with(repo.root()) {
+            let confined = answer(query, &turn.with_root(root));
+            assert_eq!(confined, embedded, "confined, {context}");
+        }
+    }
+}
+
+fn turn(repo: &RandomRepo, query: &RandomQuery) -> TurnContext {
+    let environment: Environment = environment(repo).into_iter().collect();
+    TurnContext::new(&query.cwd, SandboxPolicy::Off)
+        .expect("the path is absolute")
+        .with_environment(environment)
+}
+
+fn environment(repo: &RandomRepo) -> [(&'static str, std::ffi::OsString); 2] {
+    let folder = testkit::rg().parent().expect("it is a file").to_owned();
+    let folder = folder.canonicalize().expect("it is there");
+    [("HOME", repo.home().into()), ("PATH", folder.into())]
+}
+
+fn answer(query: &RandomQuery, turn: &TurnContext) -> Result<Vec<String>, String> {
+    let args = GrepFilesArgs {
+        include: query.include.clone(),
+        path: query.path.clone(),
+        limit: Some(2000),
+        ..GrepFilesArgs::new(query.pattern.clone())
+    };
+    let report = GrepFiles.run(args, turn).map_err(|error| error.message)?;
+    assert_eq!(report.success(), !report.files.is_empty());
+    Ok(report.files)
+}
+
+/// What a run of the real program said.
+struct Real {
+    code: Option<i32>,
+    files: Vec<String>,
+    complaint: String,
+}
+
+impl Real {
+    fn is_silent_failure(&self) -> bool {
+        self.code == Some(2) && self.complaint.is_empty()
+    }
+
+    fn answer(&self) -> Result<Vec<String>, String> {
+        match self.code {
+            Some(0 | 1) => Ok(self.files.clone()),
+            _ if self.complaint.is_empty() => {
+                Err("rg failed: some files could not be read".to_owned())
+            }
+            _ => Err(format!("rg failed: {}", self.complaint)),
+        }
+    }
+}
+
+fn real_rg(repo: &RandomRepo, query: &RandomQuery, path: &Path, more: &[&str]) -> Real {
+    let mut command = Command::new(testkit::rg());
+    command.args(["--files-with-matches", "--sortr=modified", "--regexp", &query.pattern]);
+    command.arg("--no-messages").args(more);
+    if let Some(include) = query.include.as_deref().map(str::trim) {
+        command.args(["--glob", include]);
+    }
+    command.arg("--").arg(path).current_dir(&query.cwd);
+    let output = command.env_clear().envs(environment(repo)).output().expect("rg runs");
+    let lines = output.stdout.split(|byte| *byte == b'\n');
+    let mut files: Vec<_> = lines
+        .filter_map(|line| String::from_utf8(line.to_vec()).ok())
+        .filter(|line| !line.is_empty())
+        .map(|line| (std::cmp::Reverse(modified(&line)), line))
+        .collect();
+    assert!(files.is_sorted_by_key(|(time, _)| *time), "rg lists the newest first");
+    files.sort();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let complaint = complaint.trim().trim_start_matches("rg: ").to_owned();
+    let files = files.into_iter().map(|(_, path)| path).collect();
+    Real { code: output.status.code(), files, complaint }
+}
+
+fn modified(path: &str) -> SystemTime {
+    std::fs::metadata(path).and_then(|data| data.modified()).expect("nobody removes it")
+}
