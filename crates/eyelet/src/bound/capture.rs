@@ -1,1 +1,211 @@
+//! What is shown of one stream, in constant memory however long it is.
+//!
+//! The text is that of `String::from_utf8_lossy` over the whole stream, of which a start, an end or
+//! both are kept. Only the bytes at the two ends are held, and they are decoded once, at the end.
 
+use serde::Deserialize;
+
+use super::cut;
+
+/// A character has at most four bytes, so three more than the window settle what lies at its edge.
+const EDGE: usize = 3;
+
+/// Which part of a long stream is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// The start.
+    #[default]
+    Head,
+    /// The end.
+    Tail,
+    /// The start and the end, half of the window each.
+    Both,
+}
+
+/// What is shown of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// All of it.
+    Whole(String),
+    /// Its start: more follows.
+    Head(Piece),
+    /// Its end: more came before.
+    Tail(Piece),
+    /// Its start and its end: more stands between them.
+    Both {
+        /// The start.
+        head: Piece,
+        /// The end.
+        tail: Piece,
+    },
+}
+
+/// A part of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// As text; bytes that are not UTF-8 are U+FFFD.
+    pub text: String,
+    /// How many bytes of the stream that is.
+    pub bytes: u64,
+}
+
+/// A stream while it comes in.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    keep: Keep,
+    head_window: usize,
+    tail_window: usize,
+    /// The first bytes.
+    head: Vec<u8>,
+    /// The last of the bytes that are not in `head`.
+    tail: Vec<u8>,
+    total: u64,
+    newlines: u64,
+    last: Option<u8>,
+}
+
+impl Capture {
+    /// A capture that shows at most `window` bytes of text.
+    pub(crate) fn new(keep: Keep, window: usize) -> Self {
+        let (head_window, tail_window) = match keep {
+            Keep::Head => (window, 0),
+            Keep::Tail => (0, window),
+            Keep::Both => (window - window / 2, window / 2),
+        };
+        Capture {
+            keep,
+            head_window,
+            tail_window,
+            head: Vec::new(),
+            tail: Vec::new(),
+            total: 0,
+            newlines: 0,
+            last: None,
+        }
+    }
+
+    /// Takes the next bytes of the stream.
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
+        self.total += chunk.len() as u64;
+        self.newlines += bytecount::count(chunk, b'\n') as u64;
+        self.last = chunk.last().copied().or(self.last);
+        let room = (self.head_window + EDGE).saturating_sub(self.head.len());
+        let (first, rest) = chunk.split_at(room.min(chunk.len()));
+        self.head.extend_from_slice(first);
+        self.push_tail(rest);
+    }
+
+    /// The end of the stream is moved to the front only once as much again has come after it.
+    fn push_tail(&mut self, chunk: &[u8]) {
+        let wanted = self.tail_window + EDGE;
+        if chunk.len() >= wanted {
+            self.tail.clear();
+            self.tail.extend_from_slice(last(chunk, wanted));
+            return;
+        }
+        if self.tail.len() + chunk.len() > wanted * 2 {
+            self.tail.drain(..self.tail.len().saturating_sub(wanted));
+        }
+        self.tail.extend_from_slice(chunk);
+    }
+
+    /// How many bytes came.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.total
+    }
+
+    /// How many lines came; a last one without a newline counts.
+    pub(crate) fn lines(&self) -> u64 {
+        self.newlines + u64::from(self.last.is_some_and(|last| last != b'\n'))
+    }
+
+    /// Everything that came, in two parts, while it is still held: always up to the window's size.
+    pub(crate) fn everything(&self) -> Option<[&[u8]; 2]> {
+        let held = self.head.len() + self.tail.len();
+        (held as u64 == self.total).then_some([&self.head, &self.tail])
+    }
+
+    /// What is shown, once the stream has ended.
+    pub(crate) fn shown(&self) -> Shown {
+        let whole = self.everything().map(|parts| parts.concat());
+        if let Some(whole) = &whole {
+            let text = String::from_utf8_lossy(whole);
+            if text.len() <= self.head_window + self.tail_window {
+                return Shown::Whole(text.into_owned());
+            }
+        }
+        let head = || start(whole.as_ref().unwrap_or(&self.head), self.head_window);
+        let tail = || match &whole {
+            Some(whole) => end(whole, self.tail_window),
+            None => end(synchronised(last(&self.tail, self.tail_window + EDGE)), self.tail_window),
+        };
+        match self.keep {
+            Keep::Head => Shown::Head(head()),
+            Keep::Tail => Shown::Tail(tail()),
+            Keep::Both => Shown::Both { head: head(), tail: tail() },
+        }
+    }
+}
+
+/// The last `count` bytes.
+fn last(bytes: &[u8], count: usize) -> &[u8] {
+    bytes.get(bytes.len().saturating_sub(count)..).unwrap_or_default()
+}
+
+/// The longest start of the text of `bytes` that has at most `limit` bytes.
+fn start(bytes: &[u8], limit: usize) -> Piece {
+    let mut piece = Piece::default();
+    for chunk in bytes.utf8_chunks() {
+        let valid = cut::at_most(chunk.valid(), limit - piece.text.len());
+        piece.text.push_str(valid);
+        piece.bytes += valid.len() as u64;
+        if chunk.invalid().is_empty() {
+            continue;
+        }
+        if valid.len() < chunk.valid().len() || piece.text.len() + REPLACED > limit {
+            break;
+        }
+        piece.text.push(char::REPLACEMENT_CHARACTER);
+        piece.bytes += chunk.invalid().len() as u64;
+    }
+    piece
+}
+
+/// The longest end of the text of `bytes` that has at most `limit` bytes.
+fn end(bytes: &[u8], limit: usize) -> Piece {
+    let replaced = |invalid: &[u8]| if invalid.is_empty() { 0 } else { REPLACED };
+    let length: usize =
+        bytes.utf8_chunks().map(|chunk| chunk.valid().len() + replaced(chunk.invalid())).sum();
+    let mut excess = length.saturating_sub(limit);
+    let mut start = 0;
+    for chunk in bytes.utf8_chunks() {
+        if excess == 0 {
+            break;
+        }
+        let valid = chunk.valid();
+        let left = cut::last_at_most(valid, valid.len().saturating_sub(excess));
+        start += valid.len() - left.len();
+        excess = excess.saturating_sub(valid.len());
+        if excess > 0 {
+            start += chunk.invalid().len();
+            excess = excess.saturating_sub(replaced(chunk.invalid()));
+        }
+    }
+    let shown = bytes.get(start..).unwrap_or_default();
+    Piece { text: String::from_utf8_lossy(shown).into_owned(), bytes: shown.len() as u64 }
+}
+
+const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
+
+/// `bytes` from where a character, or what is replaced by one, begins for certain: at a byte that
+/// continues none, or after as many that do as no character has.
+fn synchronised(bytes: &[u8]) -> &[u8] {
+    let continues = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    let skipped = bytes.iter().take(EDGE).take_while(continues).count();
+    bytes.get(skipped..).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "capture_tests.rs"]
+mod tests;

@@ -5,4 +5,5 @@ pub(crate) mod cut;
 pub(crate) mod image;
 pub(crate) mod lines;
 pub(crate) mod names;
+pub(crate) mod stream_text;
 pub(crate) mod tree;

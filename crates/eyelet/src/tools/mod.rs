@@ -1,10 +1,14 @@
-//! The list of the tools. A tool is one file here and one line in [`all`].
+//! The list of the tools. A tool is one file here and one line in `all`.
 
+pub mod bash;
 pub mod grep_files;
 pub mod list_dir;
 pub mod read;
 
+pub use crate::bound::capture::{Keep, Piece, Shown};
+pub use crate::bound::stream_text::{Kept, StreamReport};
 pub use crate::bound::tree::EntryKind;
+pub use bash::{Bash, BashArgs, BashReport};
 pub use grep_files::{GrepFiles, GrepFilesArgs, GrepFilesReport, SkippedFiles};
 pub use list_dir::{ListDir, ListDirArgs, ListDirReport, ListedEntry};
 pub use read::{Image, Read, ReadArgs, ReadReport, TextPage};
@@ -13,5 +17,5 @@ use crate::router::ToolRouter;
 
 /// Every tool, in the order in which they are shown.
 pub(crate) fn all() -> ToolRouter {
-    ToolRouter::empty().with(ListDir).with(GrepFiles).with(Read)
+    ToolRouter::empty().with(ListDir).with(GrepFiles).with(Read).with(Bash)
 }

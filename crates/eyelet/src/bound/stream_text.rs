@@ -1,0 +1,151 @@
+//! A command's two streams as one text: a header line, then stdout, then stderr.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use super::capture::Shown;
+use super::names;
+
+/// One stream of a command: what is shown of it, and where the rest is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamReport {
+    /// What is shown.
+    pub shown: Shown,
+    /// How many bytes the command wrote.
+    pub total_bytes: u64,
+    /// How many lines that is; a last one without a newline counts.
+    pub lines: u64,
+    /// What became of a stream that is not shown whole.
+    pub kept: Option<Kept>,
+}
+
+/// What became of a stream that is not shown whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// All of it is in the file, raw.
+    Whole {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file reached its limit.
+    Start {
+        /// The file.
+        file: PathBuf,
+        /// How many bytes of the stream's start it has.
+        bytes: u64,
+    },
+    /// It could not be written.
+    Lost {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl StreamReport {
+    /// Whether text was left out.
+    pub fn is_truncated(&self) -> bool {
+        !matches!(self.shown, Shown::Whole(_))
+    }
+
+    /// The text that stands for the stream: its end where only that is shown, else its start.
+    pub fn text(&self) -> &str {
+        match &self.shown {
+            Shown::Whole(text) => text,
+            Shown::Head(piece) | Shown::Tail(piece) => &piece.text,
+            Shown::Both { head, .. } => &head.text,
+        }
+    }
+
+    /// The end of the stream, where it is shown beside the start.
+    pub fn tail(&self) -> Option<&str> {
+        match &self.shown {
+            Shown::Both { tail, .. } => Some(&tail.text),
+            Shown::Whole(_) | Shown::Head(_) | Shown::Tail(_) => None,
+        }
+    }
+
+    /// The file that keeps it, all or its start.
+    pub fn file(&self) -> Option<&PathBuf> {
+        match self.kept.as_ref()? {
+            Kept::Whole { file } | Kept::Start { file, .. } => Some(file),
+            Kept::Lost { .. } => None,
+        }
+    }
+
+    /// Why not all of it is kept.
+    pub fn spill_error(&self) -> Option<String> {
+        match self.kept.as_ref()? {
+            Kept::Whole { .. } => None,
+            Kept::Start { bytes, .. } => {
+                Some(format!("only the first {bytes} of {} bytes are kept", self.total_bytes))
+            }
+            Kept::Lost { reason } => Some(reason.clone()),
+        }
+    }
+
+    /// What the header says of it.
+    fn summary(&self) -> String {
+        let lines = match self.lines {
+            0 => return "empty".to_owned(),
+            1 => "1 line".to_owned(),
+            lines => format!("{lines} lines"),
+        };
+        let shown = match &self.shown {
+            Shown::Whole(_) => return lines,
+            Shown::Head(head) => format!("first {}", head.bytes),
+            Shown::Tail(tail) => format!("last {}", tail.bytes),
+            Shown::Both { head, tail } => format!("first {} and last {}", head.bytes, tail.bytes),
+        };
+        let mut summary = format!("{lines}, {} bytes, {shown} shown", self.total_bytes);
+        // Writing to a string cannot fail.
+        let _ = match &self.kept {
+            Some(Kept::Whole { file }) => {
+                write!(summary, ", all in {}", names::shown(file.as_os_str()))
+            }
+            Some(Kept::Start { file, bytes }) => {
+                write!(summary, ", first {bytes} bytes in {}", names::shown(file.as_os_str()))
+            }
+            Some(Kept::Lost { reason }) => {
+                write!(summary, ", not kept: {}", names::shown_text(reason))
+            }
+            None => Ok(()),
+        };
+        summary
+    }
+
+    fn write_body(&self, text: &mut String) {
+        text.push_str(self.text());
+        if let Shown::Both { head, tail } = &self.shown {
+            let left_out = self.total_bytes.saturating_sub(head.bytes + tail.bytes);
+            start_line(text);
+            let _ = writeln!(text, "[{left_out} bytes left out]");
+            text.push_str(&tail.text);
+        }
+    }
+}
+
+/// The whole answer. `status` says how the command ended.
+pub(crate) fn answer(status: &str, stdout: &StreamReport, stderr: &StreamReport) -> String {
+    let mut text = format!("[{status}; stdout {}; stderr {}]", stdout.summary(), stderr.summary());
+    if stdout.total_bytes > 0 {
+        text.push('\n');
+        stdout.write_body(&mut text);
+    }
+    if stderr.total_bytes > 0 {
+        start_line(&mut text);
+        text.push_str("[stderr]\n");
+        stderr.write_body(&mut text);
+    }
+    text
+}
+
+/// A line of ours never begins inside one of the command's.
+fn start_line(text: &mut String) {
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+#[path = "stream_text_tests.rs"]
+mod tests;

@@ -1,0 +1,354 @@
+//! `bash`: runs a command and shows a bounded part of what it prints; the rest is kept in a file.
+//!
+//! Each stream has its own window. A stream that does not fit is written to the spill folder while
+//! the command runs, and the report names the file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::json;
+
+use crate::args;
+use crate::bound::capture::Keep;
+use crate::bound::names;
+use crate::bound::stream_text::{self, StreamReport};
+use crate::call::{SandboxPolicy, Stop, TurnContext};
+use crate::error::{ErrorCode, ToolError};
+use crate::limits::Limit;
+use crate::output::Report;
+use crate::tool::{Tool, ToolDefinition};
+use crate::world::confine::OpenFailure;
+use crate::world::dir::Directory;
+use crate::world::process::{self, End, Job, Outcome};
+pub use crate::world::spill::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
+
+/// How many bytes of each stream are shown.
+pub const MAX_STREAM_BYTES: usize = 50 * 1024;
+/// How long a command may run where no time is asked for.
+pub const DEFAULT_TIMEOUT_SECS: u64 = 120;
+/// How long a command may run at most.
+pub const MAX_TIMEOUT_SECS: u64 = 600;
+/// A longer command is refused: Linux takes no longer argument.
+pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
+
+/// The exit code of a command that did not end by itself.
+const STOPPED: i32 = -1;
+
+/// The tool `bash`.
+#[derive(Clone, Copy, Debug)]
+pub struct Bash;
+
+/// What `bash` is called with.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BashArgs {
+    /// The command line.
+    pub command: String,
+    /// How many seconds it may run.
+    #[serde(default, deserialize_with = "args::number")]
+    pub timeout_secs: Option<u64>,
+    /// The directory it runs in, absolute or relative to the turn's.
+    #[serde(default, deserialize_with = "args::blank_as_none")]
+    pub cwd: Option<String>,
+    /// Which part of a long stream is shown.
+    #[serde(default)]
+    pub keep: Option<Keep>,
+}
+
+impl BashArgs {
+    /// Runs `command`, everything else by default.
+    pub fn new(command: impl Into<String>) -> Self {
+        BashArgs { command: command.into(), ..BashArgs::default() }
+    }
+}
+
+/// How a command went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BashReport {
+    /// What it wrote to its standard output.
+    pub stdout: StreamReport,
+    /// What it wrote to its standard error.
+    pub stderr: StreamReport,
+    /// Its exit code; 128 + N where signal N ended it, -1 where its time or the call was over.
+    pub exit_code: i32,
+    /// Whether its time was over.
+    pub timed_out: bool,
+    /// Whether the call was cancelled.
+    pub cancelled: bool,
+    /// How many seconds it had.
+    pub timeout_secs: u64,
+}
+
+impl Tool for Bash {
+    type Args = BashArgs;
+    type Report = BashReport;
+
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: "bash",
+            title: "Run a command",
+            description: format!(
+                "Runs a command with bash -c and returns its exit code, stdout and stderr. Of each \
+                 stream at most {MAX_STREAM_BYTES} bytes are shown: its start, or what keep says. A \
+                 longer one is kept whole in a file that the answer names: page it with read. \
+                 Standard input is empty, and there is no terminal. The command is ended after \
+                 timeout_secs ({DEFAULT_TIMEOUT_SECS} unless asked), with whatever it started; \
+                 nothing goes on in the background afterwards. To list directories, search or read \
+                 files, use list_dir, grep_files and read."
+            ),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "command": {
+                        "type": "string",
+                        "description": "The command line."
+                    },
+                    "timeout_secs": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": format!(
+                            "Seconds the command may run, at most {MAX_TIMEOUT_SECS}. Default \
+                             {DEFAULT_TIMEOUT_SECS}."
+                        )
+                    },
+                    "cwd": {
+                        "type": "string",
+                        "description": "Directory to run in. Default the working directory."
+                    },
+                    "keep": {
+                        "type": "string",
+                        "enum": ["head", "tail", "both"],
+                        "description": "Which part of a long stream to show: its start, its end, \
+                                        or half of each."
+                    }
+                },
+                "required": ["command"],
+                "additionalProperties": false
+            }),
+            read_only: false,
+            limits: limits(),
+        }
+    }
+
+    fn run(&self, args: BashArgs, turn: &TurnContext) -> Result<BashReport, ToolError> {
+        check_command(&args.command)?;
+        let timeout_secs = args.timeout_secs.unwrap_or(DEFAULT_TIMEOUT_SECS).min(MAX_TIMEOUT_SECS);
+        if timeout_secs == 0 {
+            return Err(ToolError::invalid_input("timeout_secs must be greater than zero"));
+        }
+        check_policy(turn.sandbox())?;
+        let cwd = args.cwd.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
+        let path = turn.resolve_path("cwd", cwd)?;
+        let shown = names::shown(path.shown().as_os_str());
+        let directory = Directory::open(&path).map_err(|failure| match failure {
+            OpenFailure::Outside => turn.outside_root("cwd", &shown),
+            OpenFailure::Io(error) => unusable(&shown, &error),
+            OpenFailure::NotAFile => unusable(&shown, &std::io::ErrorKind::NotADirectory.into()),
+        })?;
+
+        let watch = turn.watch(Duration::from_secs(timeout_secs));
+        let allowed = watch.left();
+        let job = Job {
+            command: &args.command,
+            directory: &directory,
+            directory_shown: path.shown(),
+            environment: &turn.environment,
+            keep: args.keep.unwrap_or_default(),
+            window: MAX_STREAM_BYTES,
+            spill: turn.spill.clone(),
+        };
+        let outcome = process::run(&job, &watch).map_err(|error| failed(&error))?;
+        // A deadline of the turn may come first.
+        let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
+        Ok(BashReport::of(outcome, timeout_secs))
+    }
+}
+
+impl BashReport {
+    fn of(outcome: Outcome, timeout_secs: u64) -> Self {
+        let Outcome { end, stdout, stderr } = outcome;
+        let (exit_code, stop) = match end {
+            End::Exited(code) => (code, None),
+            End::Stopped(stop) => (STOPPED, Some(stop)),
+        };
+        BashReport {
+            stdout,
+            stderr,
+            exit_code,
+            timed_out: stop == Some(Stop::TimedOut),
+            cancelled: stop == Some(Stop::Cancelled),
+            timeout_secs,
+        }
+    }
+
+    fn status(&self) -> String {
+        if self.timed_out {
+            format!("timed out after {} s", self.timeout_secs)
+        } else if self.cancelled {
+            "cancelled".to_owned()
+        } else {
+            format!("exit {}", self.exit_code)
+        }
+    }
+}
+
+impl Report for BashReport {
+    fn content(&self) -> String {
+        stream_text::answer(&self.status(), &self.stdout, &self.stderr)
+    }
+
+    fn success(&self) -> bool {
+        self.exit_code == 0
+    }
+}
+
+impl Serialize for BashReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let shown = |file: &PathBuf| file.to_string_lossy().into_owned();
+        BashData {
+            stdout: self.stdout.text(),
+            stderr: self.stderr.text(),
+            exit_code: self.exit_code,
+            timed_out: self.timed_out,
+            stdout_truncated: self.stdout.is_truncated(),
+            stderr_truncated: self.stderr.is_truncated(),
+            stdout_total_bytes: self.stdout.total_bytes,
+            stderr_total_bytes: self.stderr.total_bytes,
+            stdout_tail: self.stdout.tail(),
+            stderr_tail: self.stderr.tail(),
+            stdout_file: self.stdout.file().map(shown),
+            stderr_file: self.stderr.file().map(shown),
+            stdout_spill_error: self.stdout.spill_error(),
+            stderr_spill_error: self.stderr.spill_error(),
+            cancelled: self.cancelled.then_some(true),
+        }
+        .serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct BashData<'a> {
+    stdout: &'a str,
+    stderr: &'a str,
+    exit_code: i32,
+    timed_out: bool,
+    stdout_truncated: bool,
+    stderr_truncated: bool,
+    stdout_total_bytes: u64,
+    stderr_total_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_tail: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_tail: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_spill_error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_spill_error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancelled: Option<bool>,
+}
+
+fn limits() -> Vec<Limit> {
+    let seconds = "seconds";
+    let bytes = "bytes";
+    vec![
+        Limit {
+            what: "what is shown of stdout and of stderr, each",
+            value: MAX_STREAM_BYTES as u64,
+            unit: bytes,
+            beyond: "cut at a character; all of it is in a file that the answer names",
+        },
+        Limit {
+            what: "time for a command, unless asked",
+            value: DEFAULT_TIMEOUT_SECS,
+            unit: seconds,
+            beyond: "the command is ended; what it printed is shown, `timed_out` is true",
+        },
+        Limit {
+            what: "`timeout_secs`",
+            value: MAX_TIMEOUT_SECS,
+            unit: seconds,
+            beyond: "taken as this many",
+        },
+        Limit {
+            what: "a command",
+            value: MAX_COMMAND_BYTES as u64,
+            unit: bytes,
+            beyond: "`too_large`; write it to a file and run that",
+        },
+        Limit {
+            what: "a file that keeps a stream",
+            value: MAX_FILE_BYTES,
+            unit: bytes,
+            beyond: "it holds the start, and the answer says how much",
+        },
+        Limit {
+            what: "the files of a session together",
+            value: MAX_SESSION_BYTES,
+            unit: bytes,
+            beyond: "the oldest goes",
+        },
+        Limit {
+            what: "the age of a file of the command line",
+            value: MAX_AGE_SECS as u64,
+            unit: seconds,
+            beyond: "removed at the next start",
+        },
+    ]
+}
+
+fn check_command(command: &str) -> Result<(), ToolError> {
+    if command.trim().is_empty() {
+        return Err(ToolError::invalid_input("command must not be empty"));
+    }
+    if command.contains('\0') {
+        return Err(ToolError::invalid_input("command must not contain a NUL character"));
+    }
+    if command.len() > MAX_COMMAND_BYTES {
+        return Err(ToolError::new(
+            ErrorCode::TooLarge,
+            format!(
+                "command is {} bytes, above {MAX_COMMAND_BYTES}; write it to a file in parts and \
+                 run that file",
+                command.len()
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// A command runs only under a policy that is enforced here.
+fn check_policy(policy: SandboxPolicy) -> Result<(), ToolError> {
+    let message = match policy {
+        SandboxPolicy::Full => return Ok(()),
+        SandboxPolicy::Off => {
+            "bash is off under the sandbox policy `off`; a start with --sandbox full runs commands"
+        }
+        SandboxPolicy::ReadOnly => {
+            "sandbox policy `read-only` cannot be enforced here; only a start with --sandbox full \
+             runs commands, without a sandbox"
+        }
+        SandboxPolicy::WorkspaceWrite => {
+            "sandbox policy `workspace-write` cannot be enforced here; only a start with --sandbox \
+             full runs commands, without a sandbox"
+        }
+    };
+    Err(ToolError::new(ErrorCode::SandboxUnavailable, message))
+}
+
+fn unusable(cwd: &str, error: &std::io::Error) -> ToolError {
+    ToolError::io(format_args!("cwd `{cwd}` cannot be used"), error)
+}
+
+fn failed(error: &std::io::Error) -> ToolError {
+    let mut failure = ToolError::io("command could not be run", error);
+    if error.kind() == std::io::ErrorKind::ArgumentListTooLong {
+        failure.code = ErrorCode::TooLarge;
+    }
+    failure
+}

@@ -1,0 +1,127 @@
+//! One output of a command: its pipe, what is shown of it, and the file that keeps it whole.
+
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::spill::{Spill, SpillFile};
+use crate::bound::capture::{Capture, Keep};
+use crate::bound::stream_text::{Kept, StreamReport};
+
+/// A larger pipe lets the command run on while a piece is written to disk.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 1024 * 1024;
+
+/// The reading end of one output.
+pub(super) struct Stream {
+    pipe: Option<OwnedFd>,
+    capture: Capture,
+    window: usize,
+    keeper: Keeper,
+}
+
+/// The file that keeps the stream. It is begun before the first byte that is not shown is dropped.
+enum Keeper {
+    NotNeeded(Option<Arc<Spill>>),
+    Writing(SpillFile),
+    Lost(String),
+}
+
+/// What became of one read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    Some,
+    None,
+}
+
+impl Stream {
+    pub(super) fn new(
+        pipe: Option<OwnedFd>,
+        keep: Keep,
+        window: usize,
+        spill: Option<Arc<Spill>>,
+    ) -> Self {
+        let capture = Capture::new(keep, window);
+        Stream { pipe, capture, window, keeper: Keeper::NotNeeded(spill) }
+    }
+
+    /// Makes reads return at once, whether or not there is something.
+    pub(super) fn prepare(&self) -> std::io::Result<()> {
+        if let Some(pipe) = &self.pipe {
+            rustix::io::ioctl_fionbio(pipe, true)?;
+            #[cfg(target_os = "linux")]
+            let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES);
+        }
+        Ok(())
+    }
+
+    /// The pipe, until its other end is closed.
+    pub(super) fn pipe(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(|pipe| pipe.as_fd())
+    }
+
+    /// Takes what is in the pipe, as far as it fits into `buffer`.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Progress {
+        let Some(pipe) = &self.pipe else { return Progress::None };
+        match rustix::io::read(pipe, &mut *buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(count) => {
+                self.take(buffer.get(..count).unwrap_or_default());
+                return Progress::Some;
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => self.pipe = None,
+        }
+        Progress::None
+    }
+
+    fn take(&mut self, chunk: &[u8]) {
+        if self.capture.total_bytes() + chunk.len() as u64 > self.window as u64 {
+            self.keep();
+            if let Keeper::Writing(file) = &mut self.keeper {
+                if let Err(reason) = file.write(chunk) {
+                    self.keeper = Keeper::Lost(reason);
+                }
+            }
+        }
+        self.capture.push(chunk);
+    }
+
+    /// Begins the file with everything that came so far.
+    fn keep(&mut self) {
+        let Keeper::NotNeeded(spill) = &self.keeper else { return };
+        let begin = || {
+            let mut file = spill.as_ref().ok_or("no spill folder is set")?.create()?;
+            let parts = self.capture.everything().ok_or("its start is gone")?;
+            for part in parts {
+                file.write(part)?;
+            }
+            Ok(file)
+        };
+        self.keeper = begin().map_or_else(Keeper::Lost, Keeper::Writing);
+    }
+
+    /// What there is to say once nothing more comes.
+    pub(super) fn finish(&mut self) -> StreamReport {
+        let mut report = StreamReport {
+            shown: self.capture.shown(),
+            total_bytes: self.capture.total_bytes(),
+            lines: self.capture.lines(),
+            kept: None,
+        };
+        if report.is_truncated() {
+            // Bytes that are not UTF-8 can make a text too long of a stream that is not.
+            self.keep();
+        }
+        report.kept = match std::mem::replace(&mut self.keeper, Keeper::NotNeeded(None)) {
+            Keeper::NotNeeded(_) => None,
+            Keeper::Lost(reason) => Some(Kept::Lost { reason }),
+            Keeper::Writing(file) => Some(match file.finish() {
+                (file, None) => Kept::Whole { file },
+                (file, Some(bytes)) => Kept::Start { file, bytes },
+            }),
+        };
+        report
+    }
+}
