@@ -41,13 +41,15 @@ pub(crate) fn grep_files(command: &GrepFiles, before: &Surroundings) -> Result<E
         .maybe("limit", command.limit)
         .maybe("offset", command.offset);
     let outcome = arguments.call("grep_files", &turn);
+    let found = outcome.as_ref().is_ok_and(ToolOutput::success);
     if command.common.json {
-        return call::envelope(&outcome);
+        call::envelope(&outcome)?;
+    } else {
+        let output = outcome?;
+        show::lines(&output.function()?.content)?;
+        tell_next_offset(&output);
     }
-    let output = outcome?;
-    show::lines(&output.function()?.content)?;
-    tell_next_offset(&output);
-    Ok(if output.success() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+    Ok(if found { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
 pub(crate) fn read(command: &Read, before: &Surroundings) -> Result<ExitCode, Failure> {

@@ -3,8 +3,9 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
 
-use eyelet::{Root, SandboxPolicy, TurnContext};
+use eyelet::{Root, SandboxPolicy, Spill, TurnContext};
 
 use crate::args::Surroundings;
 use crate::failure::Failure;
@@ -15,13 +16,23 @@ pub(crate) fn build(surroundings: &Surroundings) -> Result<TurnContext, Failure>
     let cwd = working_directory(surroundings.cwd.as_deref())?;
     let mut turn = TurnContext::new(cwd, SandboxPolicy::Full)?
         .with_environment(env::vars_os().collect())
-        .with_search_engine(surroundings.search_engine.map(Into::into).unwrap_or_default());
-    // The spill folder of the user joins here.
+        .with_search_engine(surroundings.search_engine.map(Into::into).unwrap_or_default())
+        .with_spill(Arc::new(spill(surroundings.spill_bytes)));
     for root in &surroundings.roots {
         let opened = absolute(root).and_then(Root::open);
         turn = turn.with_root(opened.map_err(|error| refused("--root", root, &error))?);
     }
     Ok(turn)
+}
+
+/// Where the output of commands is kept for the next call.
+fn spill(max_file_bytes: Option<u64>) -> Spill {
+    let temp_dir = absolute(env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"));
+    let spill = Spill::per_user(temp_dir);
+    match max_file_bytes {
+        Some(bytes) => spill.with_limits(bytes, bytes.saturating_mul(4)),
+        None => spill,
+    }
 }
 
 fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Failure> {

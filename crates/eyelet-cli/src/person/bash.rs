@@ -83,13 +83,12 @@ impl Stream<'_> {
         total.and_then(Value::as_u64).unwrap_or_default()
     }
 
-    /// What is shown of it, with a line between head and tail that says what is left out.
+    /// What is shown of it, with a line between head and tail that says so.
     fn shown(&self) -> String {
         let head = self.text("").unwrap_or_default();
         let Some(tail) = self.text("_tail") else { return head.to_owned() };
-        let left_out = self.total_bytes().saturating_sub((head.len() + tail.len()) as u64);
         let newline = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
-        format!("{head}{newline}[{left_out} bytes left out]\n{tail}")
+        format!("{head}{newline}[the middle is left out]\n{tail}")
     }
 
     fn note(&self) -> Option<String> {

@@ -37,7 +37,7 @@ fn an_unknown_tool_is_an_envelope_that_lists_the_tools() {
     expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"unknown_tool","message":"unknown tool `list-dir`, expected one of list_dir, read"}}
+        {"ok":false,"error":{"code":"unknown_tool","message":"unknown tool `list-dir`, expected one of list_dir, grep_files, read, bash"}}
     "#]].assert_eq(&eyelet(&tree, ["call", "list-dir", "{}"]));
 }
 

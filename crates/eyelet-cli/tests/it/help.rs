@@ -120,9 +120,10 @@ fn help_of_grep_files() {
           [PATH]     Where to search, a directory or a file [default: the working directory]
 
         Options:
-              --include <GLOB>  
-              --limit <N>       
-              --offset <N>      
+              --include <GLOB>  Glob for the files to search, such as *.rs or *.{ts,tsx}; !*.md leaves files
+                                out
+              --limit <N>       Most files to return. Default 100, at most 2000
+              --offset <N>      First match of the page, from 1. Default 1
               --json            Print the answer as one line of JSON
           -h, --help            Print help
 
@@ -182,8 +183,9 @@ fn help_of_bash() {
           <COMMAND>  The command, as one argument: quote it
 
         Options:
-              --timeout-secs <N>  
-              --keep <PART>       [possible values: head, tail, both]
+              --timeout-secs <N>  Seconds the command may run, at most 600. Default 120
+              --keep <PART>       Which part of a long stream to show: its start, its end, or half of each
+                                  [possible values: head, tail, both]
               --json              Print the answer as one line of JSON
           -h, --help              Print help
 

@@ -3,8 +3,10 @@
 // So that the lints take the helpers here for tests as well.
 #![cfg(test)]
 
+mod bash;
 mod call;
 mod flags;
+mod grep_files;
 mod help;
 mod list_dir;
 mod pages;

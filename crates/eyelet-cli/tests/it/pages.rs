@@ -74,10 +74,23 @@ fn limits_as_a_table() {
           entries a page, unless asked                  25 entries       `More than N entries found`; page with offset
           levels, unless asked                          2 levels         deeper entries are not listed; ask for more depth
           a name                                        500 bytes        cut at a character
+        grep_files
+          files a page, unless asked                    100 files        page with offset
+          files a page, at most                         2,000 files      a higher limit is taken as this; page with offset
+          a pattern or a glob                           8,192 bytes      `invalid_input`
+          a line of a searched file                     16 MiB           the file is searched up to that line
         read
           lines a page                                  2,000 lines      `truncated` is true; page with offset
           a line                                        500 characters   cut; page with column
           an image                                      3,932,160 bytes  `too_large`
+        bash
+          what is shown of stdout and of stderr, each   51,200 bytes     cut at a character; all of it is in a file that the answer names
+          time for a command, unless asked              120 seconds      the command is ended; what it printed is shown, `timed_out` is true
+          `timeout_secs`                                600 seconds      taken as this many
+          a command                                     131,071 bytes    `too_large`; write it to a file and run that
+          a file that keeps a stream                    256 MiB          it holds the start, and the answer says how much
+          the files of a session together               1 GiB            the oldest goes
+          the age of a file of the command line         86,400 seconds   removed at the next start
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }
 

@@ -106,3 +106,13 @@ fn json_on_a_terminal_escapes_and_says_the_same() {
     let meaning = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
     assert_eq!(meaning(&shown), meaning(&String::from_utf8(piped).unwrap()));
 }
+
+#[test]
+fn nothing_that_a_command_prints_moves_the_cursor() {
+    let tree = TempTree::new("");
+    let script = r"printf 'a\033[2Jb'";
+    expect![[r#"
+        a\u{1b}[2Jb
+    "#]]
+    .assert_eq(&on_a_terminal(command(&tree).args(["bash", script])));
+}
