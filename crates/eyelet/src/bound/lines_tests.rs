@@ -1,3 +1,5 @@
+#![allow(clippy::indexing_slicing, reason = "a test that panics is a test that fails")]
+
 use super::{LinePage, LineScan, Lines};
 
 /// The whole stream at once, the obvious way.

@@ -198,7 +198,7 @@ fn the_directory_itself_unreadable_is_an_error_with_the_systems_words() {
         .assert_eq(&ask("missing"));
     expect!["error not_a_directory: failed to read directory: Not a directory (os error 20)"]
         .assert_eq(&ask("file"));
-    std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o000)).unwrap();
     let shut = ask("shut");
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o700)).unwrap();
     if testkit::is_root() {
@@ -214,7 +214,7 @@ fn the_directory_itself_unreadable_is_an_error_with_the_systems_words() {
 #[test]
 fn a_directory_below_that_cannot_be_read_is_listed_without_its_children() {
     let tree = TempTree::new("open/x\nshut/y");
-    std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o000)).unwrap();
     let listing = list(&tree, json!({}));
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o700)).unwrap();
     let child = if testkit::is_root() { "\n  y" } else { "" };

@@ -254,7 +254,7 @@ fn what_cannot_be_read_says_why() {
     .assert_eq(&ask("dir"));
     expect!["error invalid_input: path must not be empty"].assert_eq(&ask(""));
     expect!["error invalid_input: path must not contain a NUL character"].assert_eq(&ask("a\0b"));
-    std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o000)).unwrap();
     if testkit::is_root() {
         expect!["[lines 1-1 of 1]\nx"].assert_eq(&ask("shut"));
     } else {
