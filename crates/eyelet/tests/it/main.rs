@@ -14,6 +14,9 @@
 mod arguments;
 mod ask;
 mod grep_differential;
+mod grep_files;
+mod grep_hostile;
+mod grep_rules;
 mod list_dir;
 mod models;
 mod paths;
@@ -21,3 +24,4 @@ mod properties;
 mod read;
 mod router;
 mod schemas;
+mod searching;

@@ -1,0 +1,301 @@
+//! `grep_files` among hostile files, patterns, programs and limits.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use expect_test::expect;
+use eyelet::tools::{GrepFiles, GrepFilesArgs, GrepFilesReport};
+use eyelet::{CancelFlag, Root, SearchEngine, Tool as _, TurnContext};
+use testkit::TempTree;
+
+use crate::searching::{answer, check, check_in, turn, turn_with};
+
+fn report(pattern: &str, turn: &TurnContext) -> GrepFilesReport {
+    GrepFiles.run(GrepFilesArgs::new(pattern), turn).unwrap()
+}
+
+#[test]
+fn special_files_and_dangling_links_are_passed_over() {
+    let tree = TempTree::new("a = foo\n nowhere -> nothing\n loop -> loop\n self -> .");
+    let fifo = tree.path().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o644.into()).unwrap();
+    let _socket = UnixListener::bind(tree.path().join("socket")).unwrap();
+    let start = Instant::now();
+    check(
+        &tree,
+        r#"{"pattern":"foo"}"#,
+        expect![[r#"
+            /repo/a
+            success: Some(true)"#]],
+    );
+    for path in ["fifo", "socket", "/dev/null"] {
+        let arguments = format!(r#"{{"pattern":"foo","path":"{path}"}}"#);
+        let text = answer(&tree, &turn(&tree), &arguments);
+        assert!(text.ends_with("neither a regular file nor a directory\nerror: not_a_file"));
+    }
+    assert!(start.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn an_ignore_file_that_is_a_fifo_blocks_nobody() {
+    let tree = TempTree::new("a = foo\n .git/\n up/b = foo");
+    for name in [".ignore", ".gitignore", ".rgignore", ".git/info"] {
+        rustix::fs::mkfifoat(rustix::fs::CWD, tree.path().join(name), 0o644.into()).unwrap();
+    }
+    assert_eq!(report("foo", &turn(&tree)).files.len(), 2);
+    let args = GrepFilesArgs { path: Some("up".to_owned()), ..GrepFilesArgs::new("foo") };
+    assert_eq!(GrepFiles.run(args, &turn(&tree)).unwrap().files.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_skipped_and_counted() {
+    let tree = TempTree::new("a = foo\n file = foo\n dir/b = foo");
+    let deny = |mode| {
+        for name in ["file", "dir"] {
+            fs::set_permissions(tree.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    deny(0o000);
+    let turn = turn(&tree);
+    let report = report("foo", &turn);
+    let by_rg = answer(&tree, &turn.with_search_engine(SearchEngine::Rg), r#"{"pattern":"foo"}"#);
+    deny(0o755);
+    if testkit::is_root() {
+        assert_eq!((report.files.len(), report.skipped.unreadable), (3, 0));
+        assert_eq!(by_rg.lines().count(), 4);
+    } else {
+        assert_eq!((report.files.len(), report.skipped.unreadable), (1, 2));
+        expect![[r#"
+            rg failed: some files could not be read
+            error: search_failed"#]]
+        .assert_eq(&by_rg);
+    }
+}
+
+#[test]
+fn a_line_above_the_memory_limit_ends_its_file_alone() {
+    let tree = TempTree::new("a = foo");
+    tree.file("huge", vec![b'x'; 20 << 20]);
+    let mut late = b"foo\n".to_vec();
+    late.resize(20 << 20, b'x');
+    tree.file("late", late);
+    let report = report("foo", &turn(&tree));
+    assert_eq!((report.files.len(), report.skipped.line_too_long), (2, 1));
+    assert_eq!(report.searched, Some(2));
+}
+
+#[test]
+fn a_huge_pattern_or_one_with_a_nul_is_refused() {
+    let tree = TempTree::new("a = foo");
+    for (pattern, include) in [("a".repeat(1 << 20), "*"), ("a".into(), &*"b".repeat(9000))] {
+        let arguments = format!(r#"{{"pattern":"{pattern}","include":"{include}"}}"#);
+        let text = answer(&tree, &turn(&tree), &arguments);
+        assert!(text.ends_with(" must be at most 8192 bytes\nerror: invalid_input"), "{text}");
+    }
+    check(
+        &tree,
+        r#"{"pattern":"a\u0000b"}"#,
+        expect![[r#"
+            pattern must not contain a NUL character
+            error: invalid_input"#]],
+    );
+    let nested = format!(r#"{{"pattern":"{}{}"}}"#, "(".repeat(3000), ")".repeat(3000));
+    assert!(answer(&tree, &turn(&tree), &nested).ends_with("error: invalid_input"));
+    let braces =
+        format!(r#"{{"pattern":"a","include":"{}{}"}}"#, "{".repeat(4000), "}".repeat(4000));
+    assert!(answer(&tree, &turn(&tree), &braces).ends_with("error: invalid_input"));
+}
+
+#[test]
+fn a_pattern_that_compiles_to_too_much_is_refused_at_once() {
+    let tree = TempTree::new("a = foo");
+    let start = Instant::now();
+    for pattern in [r"[\\s\\S]{0,100000}", r"\\pL{1000}", r"((a{100}){100}){100}"] {
+        let text = answer(&tree, &turn(&tree), &format!(r#"{{"pattern":"{pattern}"}}"#));
+        assert!(text.contains("exceeds size limit of 10485760"), "{text}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn flags_as_patterns_and_a_configuration_file_execute_nothing() {
+    let tree = TempTree::new("a = --pre=touch x\n b = -f/etc/passwd");
+    let planted = tree.path().join("x");
+    let config = tree.beside().join("config");
+    fs::write(&config, format!("--pre=touch {}\n--files\n", planted.display())).unwrap();
+    let turn = turn_with(&tree, [("RIPGREP_CONFIG_PATH", config.into())]);
+    check_in(
+        &tree,
+        &turn,
+        r#"{"pattern":"--pre=touch x"}"#,
+        expect![[r#"
+            /repo/a
+            success: Some(true)"#]],
+    );
+    check_in(
+        &tree,
+        &turn,
+        r#"{"pattern":"-f/etc/passwd","include":"--pre=touch"}"#,
+        expect![[r#"
+            No matches found.
+            success: Some(false)"#]],
+    );
+    assert!(!planted.exists());
+}
+
+#[test]
+fn a_cancelled_call_answers_so() {
+    let tree = TempTree::new("a = foo");
+    let cancel = CancelFlag::default();
+    cancel.cancel();
+    check_in(
+        &tree,
+        &turn(&tree).with_cancel(cancel),
+        r#"{"pattern":"foo"}"#,
+        expect![[r#"
+            grep_files was cancelled
+            error: cancelled"#]],
+    );
+}
+
+/// A turn whose `rg` is a shell script.
+fn scripted(tree: &TempTree, script: &str) -> TurnContext {
+    let folder = tree.beside().join("bin");
+    fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("rg");
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    turn_with(tree, [("PATH", folder.into())]).with_search_engine(SearchEngine::Rg)
+}
+
+#[test]
+fn nothing_of_rg_outlives_its_time_limit() {
+    let tree = TempTree::new("a = foo");
+    let pids = tree.path().join("pids");
+    let script = format!("/bin/sleep 60 & echo $! $$ > {}; wait", pids.display());
+    let deadline = Instant::now() + Duration::from_millis(700);
+    let turn = scripted(&tree, &script).with_deadline(deadline);
+    let text = answer(&tree, &turn, r#"{"pattern":"foo"}"#);
+    assert!(deadline.elapsed() < Duration::from_secs(1));
+    expect![[r#"
+        rg timed out after 1 seconds
+        error: timed_out"#]]
+    .assert_eq(&text);
+    std::thread::sleep(Duration::from_millis(100));
+    for pid in fs::read_to_string(&pids).unwrap().split_whitespace() {
+        let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
+        assert!(stat.is_err() || stat.unwrap().contains(") Z "), "{pid} is still running");
+    }
+}
+
+#[test]
+fn what_rg_prints_is_taken_within_bounds() {
+    let tree = TempTree::new("a = foo");
+    let text = |script| answer(&tree, &scripted(&tree, script), r#"{"pattern":"foo"}"#);
+    expect![[r#"
+        rg failed: oops
+        more
+        error: search_failed"#]]
+    .assert_eq(&text("echo /x; echo 'rg: oops' >&2; echo more >&2; exit 2"));
+    expect![[r#"
+        rg failed: it ended with exit code 3
+        error: search_failed"#]]
+    .assert_eq(&text("exit 3"));
+    expect![[r#"
+        rg failed: it was ended by signal 9
+        error: search_failed"#]]
+    .assert_eq(&text("kill -9 $$"));
+    expect![[r#"
+        /end
+        success: Some(true)"#]]
+    .assert_eq(&text("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo /end"));
+    let complaint = text("head -c 3000000 /dev/zero | tr '\\0' x >&2; exit 2");
+    assert!(complaint.len() < 9000);
+}
+
+#[test]
+fn an_ignore_file_of_a_hundred_thousand_rules_is_served() {
+    let tree = TempTree::new(
+        "kept = foo\n gone/a-name-that-is-long-enough-for-five-megabytes-000007 = foo",
+    );
+    let rules: String = (0..100_000)
+        .map(|number| format!("a-name-that-is-long-enough-for-five-megabytes-{number:06}\n"))
+        .collect();
+    assert!(rules.len() > 5_000_000);
+    tree.file(".ignore", rules);
+    let start = Instant::now();
+    let report = report("foo", &turn(&tree));
+    assert_eq!(report.files, [tree.at("kept")]);
+    let most = if cfg!(debug_assertions) { 30 } else { 10 };
+    assert!(start.elapsed() < Duration::from_secs(most), "{:?}", start.elapsed());
+}
+
+#[test]
+fn rules_that_nest_without_end_crash_nobody() {
+    let tree = TempTree::new("a = foo");
+    tree.file(".ignore", format!("{}a{}\n", "{".repeat(200_000), "}".repeat(200_000)));
+    tree.file(".rgignore", format!("{}\n", "{".repeat(490)));
+    tree.file("sub/.ignore", format!("{}b{}\n", "{".repeat(490), "}".repeat(490)));
+    tree.file("sub/b", "foo");
+    let turn = turn(&tree);
+    let small = std::thread::Builder::new().stack_size(2 << 20);
+    let files = small.spawn(move || report("foo", &turn).files.len()).unwrap().join().unwrap();
+    assert!(files >= 1);
+}
+
+#[test]
+fn a_tree_deeper_than_any_path_is_searched() {
+    let tree = TempTree::new("");
+    let mut folder = fs::File::open(tree.path()).unwrap();
+    let name = "d".repeat(100);
+    for _ in 0..120 {
+        rustix::fs::mkdirat(&folder, &*name, 0o755.into()).unwrap();
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY;
+        folder = rustix::fs::openat(&folder, &*name, flags, 0.into()).unwrap().into();
+    }
+    let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+    for name in ["deep", "skipped"] {
+        let file = rustix::fs::openat(&folder, name, flags, 0o644.into()).unwrap();
+        rustix::io::write(&file, b"foo\n").unwrap();
+    }
+    let rules = rustix::fs::openat(&folder, ".ignore", flags, 0o644.into()).unwrap();
+    rustix::io::write(&rules, b"skipped\n").unwrap();
+    let confined = turn(&tree).with_root(Root::open(tree.path()).unwrap());
+    for turn in [turn(&tree), confined] {
+        let report = report("foo", &turn);
+        assert_eq!(report.files.len(), 1);
+        assert!(report.files[0].ends_with("/deep"));
+        assert!(report.files[0].len() > 12_000);
+    }
+}
+
+#[test]
+fn a_tree_that_changes_meanwhile_gives_an_answer_or_an_error() {
+    let tree = TempTree::new("still = foo\n sub/a = foo");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let _ = fs::remove_dir_all(tree.path().join("sub"));
+                let _ = fs::create_dir_all(tree.path().join("sub/deep"));
+                let _ = fs::write(tree.path().join("sub/deep/a"), "foo\n".repeat(5000));
+                let _ = fs::write(tree.path().join("shrinks"), "bar\n".repeat(50_000));
+                let _ = fs::File::create(tree.path().join("shrinks"));
+            }
+        });
+        let turn = turn(&tree);
+        for _ in 0..200 {
+            let report = report("foo", &turn);
+            assert!(report.files.contains(&tree.at("still")));
+            let args = GrepFilesArgs { path: Some("sub".into()), ..GrepFilesArgs::new("foo") };
+            if let Err(error) = GrepFiles.run(args, &turn) {
+                assert_eq!(error.code, eyelet::ErrorCode::NotFound, "{error}");
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
