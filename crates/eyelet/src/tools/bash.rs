@@ -142,7 +142,7 @@ impl Tool for Bash {
         let path = turn.resolve_path("cwd", cwd)?;
         let shown = names::shown(path.shown().as_os_str());
         let directory = Directory::open(&path).map_err(|failure| match failure {
-            OpenFailure::Outside => turn.outside_root("cwd", &shown),
+            OpenFailure::Outside => turn.outside_root("cwd", cwd),
             OpenFailure::Io(error) => unusable(&shown, &error),
             OpenFailure::NotAFile => unusable(&shown, &std::io::ErrorKind::NotADirectory.into()),
         })?;

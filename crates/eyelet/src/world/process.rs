@@ -30,8 +30,10 @@ const BUFFER_BYTES: usize = 256 * 1024;
 const DRAIN_TIME: Duration = Duration::from_millis(100);
 /// How long a group that was asked to end may take.
 const GRACE_TIME: Duration = Duration::from_millis(200);
-/// How long a killed command is waited for: one that hangs inside the system does not die.
+/// How long a killed group is waited for: one that hangs inside the system does not die.
 const REAP_TIME: Duration = Duration::from_secs(1);
+/// How often a group that was asked to end is looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A command to run.
 pub(crate) struct Job<'a> {
@@ -133,10 +135,15 @@ impl Running {
             self.end_handle = None;
             self.drain(DRAIN_TIME);
         }
-        if stopped.is_some() || group::has_others(self.leader) {
-            self.terminate();
+        let is_anyone_left = stopped.is_some() || group::has_others(self.leader);
+        if is_anyone_left {
+            group::signal(self.leader, Signal::TERM);
+            self.read_until_gone(GRACE_TIME);
         }
         group::signal(self.leader, Signal::KILL);
+        if is_anyone_left {
+            self.read_until_gone(REAP_TIME);
+        }
         let status = self.reap()?;
         self.drain_rest();
         Ok(status)
@@ -163,47 +170,38 @@ impl Running {
         while self.read() == Progress::Some && Instant::now() < until {}
     }
 
-    /// Asks the group to end, and reads meanwhile.
-    fn terminate(&mut self) {
-        group::signal(self.leader, Signal::TERM);
-        let until = Instant::now() + GRACE_TIME;
+    /// Reads until nobody is left in the group or the time is over.
+    fn read_until_gone(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        let mut next_look = Instant::now();
         loop {
-            let progress = self.read();
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            if progress == Progress::Some {
-                continue;
-            }
-            if self.has_ended() {
-                self.end_handle = None;
-                if !group::has_others(self.leader) {
-                    return;
+            self.read();
+            let now = Instant::now();
+            if now >= next_look {
+                next_look = now + LOOK_INTERVAL;
+                if self.has_ended() {
+                    self.end_handle = None;
+                    if !group::has_others(self.leader) {
+                        return;
+                    }
                 }
             }
-            self.wait(left.min(Duration::from_millis(5)));
+            if now >= until {
+                return;
+            }
+            self.wait(LOOK_INTERVAL);
         }
     }
 
-    /// Reaps the leader, which is dead or was killed.
+    /// Reaps the leader, which is dead unless it hangs inside the system.
     fn reap(&mut self) -> io::Result<Option<ExitStatus>> {
-        let until = Instant::now() + REAP_TIME;
-        while Instant::now() < until {
-            let Some(child) = &mut self.child else { return Ok(None) };
-            if let Some(status) = child.try_wait()? {
-                self.child = None;
-                return Ok(Some(status));
-            }
-            self.wait(STOP_INTERVAL);
-            self.read();
-        }
-        if let Some(mut child) = self.child.take() {
+        let Some(mut child) = self.child.take() else { return Ok(None) };
+        let status = child.try_wait()?;
+        if status.is_none() {
             // Whenever the system lets go of it, it is reaped.
-            let reaper = std::thread::Builder::new().spawn(move || child.wait());
-            drop(reaper);
+            let _ = std::thread::Builder::new().spawn(move || child.wait());
         }
-        Ok(None)
+        Ok(status)
     }
 
     /// Whether the command has ended; it is not reaped by this.

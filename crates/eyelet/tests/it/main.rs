@@ -13,6 +13,10 @@
 
 mod arguments;
 mod ask;
+mod bash;
+mod bash_arguments;
+mod bash_processes;
+mod bash_spill;
 mod grep_differential;
 mod grep_files;
 mod grep_hostile;

@@ -1,0 +1,160 @@
+//! `bash`: what it can be called with, where, and what it refuses.
+
+#![expect(clippy::disallowed_methods, reason = "tests look at the world themselves")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use expect_test::expect;
+use eyelet::tools::{Bash, BashArgs};
+use eyelet::{Environment, ErrorCode, Root, SandboxPolicy, Tool as _, TurnContext};
+use serde_json::json;
+use testkit::{TempTree, is_root};
+
+use crate::bash::{envelope, run, text, turn};
+
+fn failure(turn: &TurnContext, args: BashArgs) -> (ErrorCode, String) {
+    let error = Bash.run(args, turn).expect_err("it does not run");
+    (error.code, error.message)
+}
+
+#[test]
+fn arguments_that_cannot_be_served_say_what_would() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree);
+    let calls = [
+        json!({ "command": " \n\t" }),
+        json!({ "command": "" }),
+        json!({ "command": "a\0b" }),
+        json!({ "command": "true", "timeout_secs": 0 }),
+        json!({ "command": "true", "timeout_secs": -1 }),
+        json!({ "command": "true", "keep": "middle" }),
+        json!({ "command": "true", "timeout": 5 }),
+        json!({ "cmd": "true" }),
+        json!({ "command": 5 }),
+        json!({ "command": format!(": {}", "x".repeat(131_070)) }),
+    ];
+    let answers = calls.map(|call| envelope(&tree, &turn, &call));
+    expect![[r#"
+        {"ok":false,"error":{"code":"invalid_input","message":"command must not be empty"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"command must not be empty"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"command must not contain a NUL character"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"timeout_secs must be greater than zero"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615 at line 1 column 35"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown variant `middle`, expected one of `head`, `tail`, `both` at line 1 column 33"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `timeout`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 27"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `cmd`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 6"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: invalid type: integer `5`, expected a string at line 1 column 12"}}
+        {"ok":false,"error":{"code":"too_large","message":"command is 131072 bytes, above 131071; write it to a file in parts and run that file"}}"#]].assert_eq(&answers.join("\n"));
+}
+
+#[test]
+fn the_longest_command_that_the_system_takes_runs() {
+    let tree = TempTree::new("");
+    let report = run(&turn(&tree), &format!("echo {} | wc -c", "x".repeat(131_071 - 13)));
+    assert_eq!(report.stdout.text().trim(), "131059");
+}
+
+#[test]
+fn absent_and_lenient_arguments_are_taken() {
+    let tree = TempTree::new("sub/");
+    let turn = turn(&tree);
+    let calls = [
+        json!({ "command": "pwd", "cwd": null, "timeout_secs": null, "keep": null }),
+        json!({ "command": "pwd", "cwd": "", "timeout_secs": "25" }),
+        json!({ "command": "pwd", "cwd": "sub", "timeout_secs": 25.0 }),
+        json!({ "command": "pwd", "cwd": "sub/..", "timeout_secs": 1_000_000 }),
+    ];
+    let answers = calls.map(|call| text(&tree, &turn, &call));
+    expect![[r#"
+        [exit 0; stdout 1 line; stderr empty]
+        /repo
+        [exit 0; stdout 1 line; stderr empty]
+        /repo
+        [exit 0; stdout 1 line; stderr empty]
+        /repo/sub
+        [exit 0; stdout 1 line; stderr empty]
+        /repo
+    "#]]
+    .assert_eq(&answers.join(""));
+}
+
+#[test]
+fn time_above_the_limit_is_taken_as_the_limit() {
+    let tree = TempTree::new("");
+    let args = BashArgs { timeout_secs: Some(601), ..BashArgs::new("true") };
+    assert_eq!(Bash.run(args, &turn(&tree)).expect("it runs").timeout_secs, 600);
+}
+
+#[test]
+fn the_directory_is_the_one_that_was_checked() {
+    let tree = TempTree::new("sub/\nfile\ninward -> sub\noutward -> /");
+    let free = turn(&tree);
+    let confined = turn(&tree).with_root(Root::open(tree.path()).expect("it is there"));
+    let calls = ["inward", "file", "missing", "outward", "..", "/", "a\0b"];
+    let answers = calls.map(|cwd| text(&tree, &confined, &json!({ "command": "pwd", "cwd": cwd })));
+    expect![[r#"
+        [exit 0; stdout 1 line; stderr empty]
+        /repo/inward
+
+        cwd `/repo/file` cannot be used: Not a directory (os error 20)
+        cwd `/repo/missing` cannot be used: No such file or directory (os error 2)
+        cwd `outward` is outside the roots (/repo); only a start with another --root reaches it
+        cwd `..` is outside the roots (/repo); only a start with another --root reaches it
+        cwd `/` is outside the roots (/repo); only a start with another --root reaches it
+        cwd must not contain a NUL character"#]]
+    .assert_eq(&answers.join("\n"));
+
+    let codes = ["file", "missing"].map(|cwd| {
+        failure(&free, BashArgs { cwd: Some(cwd.to_owned()), ..BashArgs::new("pwd") }).0
+    });
+    assert_eq!(codes, [ErrorCode::NotADirectory, ErrorCode::NotFound]);
+    let outside = TurnContext::new("/", SandboxPolicy::Full)
+        .expect("absolute")
+        .with_root(Root::open(tree.path()).expect("it is there"));
+    assert_eq!(failure(&outside, BashArgs::new("pwd")).0, ErrorCode::OutsideRoot);
+}
+
+#[test]
+fn a_policy_that_is_not_enforced_runs_nothing() {
+    let tree = TempTree::new("");
+    let answers = [SandboxPolicy::Off, SandboxPolicy::ReadOnly, SandboxPolicy::WorkspaceWrite].map(
+        |policy| {
+            let turn = TurnContext::new(tree.path(), policy).expect("absolute");
+            envelope(&tree, &turn, &json!({ "command": "touch made" }))
+        },
+    );
+    expect![[r#"
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is off under the sandbox policy `off`; a start with --sandbox full runs commands"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here; only a start with --sandbox full runs commands, without a sandbox"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here; only a start with --sandbox full runs commands, without a sandbox"}}"#]].assert_eq(&answers.join("\n"));
+    assert!(!tree.path().join("made").exists());
+}
+
+#[test]
+fn a_directory_that_is_swapped_for_another_is_not_followed_by_the_command() {
+    let tree = TempTree::new("sub/marker");
+    let turn = turn(&tree);
+    // The command's own directory is renamed while it runs; `.` stays with it.
+    let command = "mv ../sub ../moved; mkdir ../sub; ls";
+    let args = BashArgs { cwd: Some("sub".to_owned()), ..BashArgs::new(command) };
+    assert_eq!(Bash.run(args, &turn).expect("it runs").stdout.text(), "marker\n");
+}
+
+#[test]
+fn a_command_that_cannot_be_started_is_an_error_with_a_code() {
+    let tree = TempTree::new("bin/bash = no program\nclosed/");
+    let set_mode = |path: &str, mode| {
+        fs::set_permissions(tree.at(path), fs::Permissions::from_mode(mode)).expect("ours");
+    };
+    set_mode("bin/bash", 0o755);
+    let environment: Environment = [("PATH", tree.at("bin"))].into_iter().collect();
+    let broken = turn(&tree).with_environment(environment);
+    expect![[r#"{"ok":false,"error":{"code":"io_error","message":"command could not be run: Exec format error (os error 8)"}}"#]].assert_eq(&envelope(&tree, &broken, &json!({ "command": "true" })));
+
+    if !is_root() {
+        set_mode("closed", 0o600);
+        let args = BashArgs { cwd: Some("closed".to_owned()), ..BashArgs::new("true") };
+        assert_eq!(failure(&turn(&tree), args).0, ErrorCode::PermissionDenied);
+    }
+}

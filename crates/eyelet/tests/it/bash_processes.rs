@@ -1,0 +1,166 @@
+//! `bash`: nothing hangs, nothing is left behind, memory stays constant.
+
+#![expect(clippy::disallowed_methods, reason = "tests look at the world themselves")]
+
+use std::collections::BTreeSet;
+
+use eyelet::Tool as _;
+use eyelet::tools::{Bash, BashArgs};
+use testkit::TempTree;
+
+use crate::bash::{run, turn};
+
+/// Whether a process is there and not dead.
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    let state = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
+    state.is_some_and(|state| state != "Z" && state != "X")
+}
+
+#[test]
+fn the_call_ends_with_the_command_and_not_with_the_pipe() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree);
+    for background in ["sleep 100", "trap '' TERM; sleep 100; sleep 100", "yes"] {
+        let report = run(&turn, &format!("({background}) & echo $!; exit 4"));
+        let pid = report.stdout.text().lines().next().expect("the process id");
+        assert!(!is_alive(pid), "{background}");
+        assert_eq!(report.exit_code, 4, "{background}");
+    }
+}
+
+#[test]
+fn what_is_left_in_the_background_is_ended_even_without_a_pipe() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree);
+    let command = "(trap 'echo ended > ended; exit' TERM; touch ready; sleep 100 & wait) \
+                   >/dev/null 2>&1 & while [ ! -e ready ]; do :; done; echo $!";
+    let report = run(&turn, command);
+    assert!(!is_alive(report.stdout.text()));
+    assert_eq!(std::fs::read_to_string(tree.path().join("ended")).expect("asked first"), "ended\n");
+}
+
+#[test]
+fn a_process_that_bash_does_not_wait_for_may_still_finish_its_output() {
+    let tree = TempTree::new("");
+    let report = run(&turn(&tree), "echo through a substitution > >(cat)");
+    assert_eq!(report.stdout.text(), "through a substitution\n");
+}
+
+#[test]
+fn a_command_that_closes_its_outputs_is_waited_for() {
+    let tree = TempTree::new("");
+    let report = run(&turn(&tree), "exec 1>&- 2>&-; sleep 1; touch made; exit 5");
+    assert_eq!(report.exit_code, 5);
+    assert!(tree.path().join("made").exists());
+}
+
+#[test]
+fn a_timeout_ends_the_whole_group() {
+    let tree = TempTree::new("");
+    let command = "sleep 100 & echo $!; sleep 100 & echo $!; wait";
+    let args = BashArgs { timeout_secs: Some(1), ..BashArgs::new(command) };
+    let report = Bash.run(args, &turn(&tree)).expect("it runs");
+    assert!(report.timed_out);
+    assert_eq!(report.stdout.text().lines().filter(|pid| is_alive(pid)).count(), 0);
+    assert_eq!(report.stdout.lines, 2);
+}
+
+#[test]
+fn a_flood_on_one_stream_does_not_stop_the_other() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree);
+    let report = run(&turn, "head -c 50000000 /dev/zero >&2; echo one line");
+    assert_eq!((report.stdout.text(), report.stderr.total_bytes), ("one line\n", 50_000_000));
+    let report = run(
+        &turn,
+        "for i in 1 2 3 4 5 6 7 8; do head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; done",
+    );
+    assert_eq!((report.stdout.total_bytes, report.stderr.total_bytes), (24_000_000, 24_000_000));
+}
+
+#[test]
+fn a_command_gets_its_three_standard_files_and_none_of_ours() {
+    let tree = TempTree::new("");
+    let report = run(&turn(&tree), "for f in /proc/$$/fd/*; do readlink $f; done");
+    let spill = tree.beside();
+    let inherited = inheritable();
+    let files: Vec<_> = report.stdout.text().lines().map(str::to_owned).collect();
+    assert!(files.iter().all(|file| !file.starts_with(spill.to_str().expect("UTF-8"))));
+    assert!(!files.contains(&tree.str().to_owned()), "{files:?}");
+    assert!(files.len() <= 3 + inherited, "{files:?}");
+}
+
+/// How many files of this process are passed on by whoever started it.
+fn inheritable() -> usize {
+    let entries = std::fs::read_dir("/proc/self/fdinfo").expect("Linux");
+    let infos = entries.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path()).ok());
+    let is_inherited = |info: &String| {
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+        flags.is_some_and(|flags| {
+            i64::from_str_radix(flags.trim(), 8).unwrap_or(0) & 0o2_000_000 == 0
+        })
+    };
+    infos.filter(is_inherited).count().saturating_sub(3)
+}
+
+/// Runs one of the tests below alone, in a process of its own: they look at the whole process.
+fn alone(test: &str) {
+    let output = std::process::Command::new(std::env::current_exe().expect("Linux"))
+        .args(["--exact", test, "--ignored", "--test-threads=1", "--nocapture"])
+        .output()
+        .expect("the tests run themselves");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+fn many_calls_leave_no_zombie_and_no_open_file() {
+    alone("bash_processes::many_calls_alone");
+}
+
+#[test]
+#[ignore = "runs alone, through many_calls_leave_no_zombie_and_no_open_file"]
+fn many_calls_alone() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree);
+    let files = || -> BTreeSet<_> {
+        let entries = std::fs::read_dir("/proc/self/fd").expect("Linux");
+        entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect()
+    };
+    run(&turn, "printf '%060000d' 0");
+    let before = files();
+    for round in 0..300 {
+        let command = if round % 50 == 0 { "printf '%060000d' 0; sleep 9 &" } else { "true" };
+        assert_eq!(run(&turn, command).exit_code, 0);
+    }
+    assert_eq!(files(), before);
+    let mine = std::process::id().to_string();
+    for entry in std::fs::read_dir("/proc").expect("Linux").filter_map(Result::ok) {
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
+        assert_ne!(parent, Some(mine.as_str()), "a child is left: {stat}");
+    }
+}
+
+#[test]
+fn memory_does_not_grow_with_the_output() {
+    alone("bash_processes::memory_alone");
+}
+
+#[test]
+#[ignore = "runs alone, through memory_does_not_grow_with_the_output"]
+fn memory_alone() {
+    let peak = || -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
+    };
+    let tree = TempTree::new("");
+    let turn = turn(&tree);
+    run(&turn, "printf '%060000d' 0");
+    let before = peak();
+    let report = run(&turn, "head -c 200000000 /dev/zero | tr '\\0' x");
+    assert_eq!((report.stdout.total_bytes, report.stdout.lines), (200_000_000, 1));
+    assert!(peak() - before < 8 * 1024, "grew by {} kB", peak() - before);
+}

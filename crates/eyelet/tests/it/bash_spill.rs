@@ -1,0 +1,320 @@
+//! `bash`: where long streams are kept, and for how long.
+
+#![expect(clippy::disallowed_methods, reason = "tests look at the world themselves")]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use eyelet::tools::BashReport;
+use eyelet::{Root, SandboxPolicy, Spill, TurnContext};
+use testkit::{TempTree, is_root};
+
+use crate::bash::run;
+
+const LONG: &str = "printf '%060000d' 0";
+
+fn turn(tree: &TempTree, spill: Spill) -> TurnContext {
+    TurnContext::new(tree.path(), SandboxPolicy::Full)
+        .expect("absolute")
+        .with_environment(std::env::vars_os().collect())
+        .with_spill(Arc::new(spill))
+}
+
+fn uid() -> u32 {
+    fs::metadata("/proc/self").expect("Linux").uid()
+}
+
+fn file(report: &BashReport) -> PathBuf {
+    report.stdout.file().unwrap_or_else(|| panic!("not kept: {:?}", report.stdout.kept)).clone()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("it is there");
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.expect("readable").file_name().into_string().expect("UTF-8"))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_file_has_every_byte_as_it_came() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree, Spill::session(tree.beside()));
+    for bytes in [51_200, 51_201, 262_144, 5_000_003] {
+        let command = format!("head -c {bytes} /dev/urandom | tee copy; head -c {bytes} copy >&2");
+        let report = run(&turn, &command);
+        let copy = fs::read(tree.path().join("copy")).expect("readable");
+        assert_eq!(copy.len(), bytes);
+        assert!(fs::read(file(&report)).expect("readable") == copy);
+        assert!(fs::read(report.stderr.file().expect("kept")).expect("readable") == copy);
+        assert_eq!(report.stdout.spill_error(), None);
+    }
+}
+
+#[test]
+fn no_folder_is_made_until_it_is_needed() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree, Spill::session(tree.beside()));
+    run(&turn, "echo short");
+    assert_eq!(names(&tree.beside()), Vec::<String>::new());
+    run(&turn, LONG);
+    assert_eq!(names(&tree.beside()).len(), 1);
+}
+
+#[test]
+fn folder_and_file_are_private_whatever_the_umask() {
+    // The umask belongs to the whole process, so another one runs the test.
+    for umask in ["000", "022", "077"] {
+        let test = "bash_spill::private_alone";
+        let exe = std::env::current_exe().expect("Linux");
+        let script = format!(
+            "umask {umask}; exec '{}' --exact {test} --ignored",
+            exe.to_str().expect("UTF-8")
+        );
+        let output =
+            std::process::Command::new("/bin/sh").args(["-c", &script]).output().expect("sh runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{umask}: {text}");
+    }
+}
+
+#[test]
+#[ignore = "runs alone, through folder_and_file_are_private_whatever_the_umask"]
+fn private_alone() {
+    let tree = TempTree::new("");
+    for spill in [Spill::session(tree.beside()), Spill::per_user(tree.beside())] {
+        let turn = turn(&tree, spill);
+        let file = file(&run(&turn, LONG));
+        let mode = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o7777;
+        assert_eq!(mode(&file), 0o600);
+        assert_eq!(mode(file.parent().expect("a folder")), 0o700);
+        let name = file.file_name().expect("a name").to_str().expect("UTF-8");
+        assert!(name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    }
+}
+
+#[test]
+fn names_cannot_be_guessed() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree, Spill::session(tree.beside()));
+    let mut starts: Vec<String> = (0..20)
+        .map(|_| {
+            file(&run(&turn, LONG)).file_name().expect("a name").to_str().unwrap()[..16].to_owned()
+        })
+        .collect();
+    starts.sort();
+    starts.dedup();
+    assert_eq!(starts.len(), 20);
+}
+
+#[test]
+fn a_stream_that_cannot_be_kept_does_not_fail_the_call() {
+    let tree = TempTree::new("file");
+    let reason = |temp: PathBuf| {
+        let turn = turn(&tree, Spill::session(temp));
+        let report = run(&turn, "printf '%060000d' 0; exit 3");
+        assert_eq!(report.stdout.text().len(), 51_200);
+        assert_eq!((report.exit_code, report.stdout.total_bytes), (3, 60_000));
+        assert_eq!(report.stdout.file(), None);
+        tree.redact(&report.stdout.spill_error().expect("a reason"))
+    };
+    let mut reasons = vec![
+        reason(tree.path().join("missing")),
+        reason(tree.path().join("file")),
+        reason(PathBuf::from("relative")),
+    ];
+    if !is_root() {
+        let read_only = tree.dir("read-only");
+        fs::set_permissions(&read_only, fs::Permissions::from_mode(0o500)).expect("ours");
+        let told = reason(read_only);
+        assert!(told.ends_with("Permission denied (os error 13)"), "{told}");
+    }
+    expect_test::expect![[r#"
+        /repo/missing: No such file or directory (os error 2)
+        /repo/file: Not a directory (os error 20)
+        the temp folder `relative` is not an absolute path"#]]
+    .assert_eq(&reasons.drain(..).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn a_full_disk_does_not_fail_the_call() {
+    // Writing to a file beyond what the process may is told like a full disk; here a limit of the
+    // process stands in for it.
+    let test = "bash_spill::full_alone";
+    let exe = std::env::current_exe().expect("Linux");
+    let script =
+        format!("ulimit -f 60; exec '{}' --exact {test} --ignored", exe.to_str().expect("UTF-8"));
+    let output =
+        std::process::Command::new("/bin/bash").args(["-c", &script]).output().expect("bash runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "runs alone, through a_full_disk_does_not_fail_the_call"]
+fn full_alone() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree, Spill::session(tree.beside()));
+    let report = run(&turn, "printf '%0100000d' 0");
+    assert_eq!(fs::metadata(file(&report)).expect("it is there").len(), 61_440);
+    assert_eq!(
+        report.stdout.spill_error().as_deref(),
+        Some("only the first 61440 of 100000 bytes are kept")
+    );
+}
+
+#[test]
+fn a_planted_folder_is_refused_and_its_target_untouched() {
+    let tree = TempTree::new("victim/");
+    let name = format!("eyelet-{}", uid());
+    let planted = tree.beside().join(&name);
+    let reason = || {
+        let report = run(&turn(&tree, Spill::per_user(tree.beside())), LONG);
+        assert_eq!(report.stdout.file(), None);
+        report.stdout.spill_error().expect("a reason")
+    };
+
+    symlink(tree.path().join("victim"), &planted).expect("ours");
+    assert!(reason().ends_with("Not a directory (os error 20)"), "{}", reason());
+    assert_eq!(names(&tree.path().join("victim")), Vec::<String>::new());
+    fs::remove_file(&planted).expect("ours");
+
+    fs::write(&planted, "a file").expect("ours");
+    assert!(reason().ends_with("Not a directory (os error 20)"), "{}", reason());
+    fs::remove_file(&planted).expect("ours");
+
+    fs::create_dir(&planted).expect("ours");
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).expect("ours");
+    assert!(reason().ends_with("is open to other users"), "{}", reason());
+
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o700)).expect("ours");
+    if is_root() {
+        std::os::unix::fs::chown(&planted, Some(65_534), None).expect("root");
+        assert!(reason().ends_with("belongs to another user"), "{}", reason());
+    }
+}
+
+#[test]
+fn a_file_stops_at_its_limit_and_the_answer_says_so() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree, Spill::session(tree.beside()).with_limits(55_000, 1_000_000));
+    let report = run(&turn, "head -c 300000 /dev/urandom | tee copy");
+    let copy = fs::read(tree.path().join("copy")).expect("readable");
+    assert!(fs::read(file(&report)).expect("readable") == copy[..55_000]);
+    assert_eq!(report.stdout.total_bytes, 300_000);
+    assert_eq!(
+        report.stdout.spill_error().as_deref(),
+        Some("only the first 55000 of 300000 bytes are kept")
+    );
+}
+
+#[test]
+fn the_oldest_files_go_when_a_session_has_too_much() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree, Spill::session(tree.beside()).with_limits(100_000, 200_000));
+    let files: Vec<_> = (0..5).map(|_| file(&run(&turn, LONG))).collect();
+    let there: Vec<_> = files.iter().map(|file| file.exists()).collect();
+    assert_eq!(there, [false, false, true, true, true]);
+}
+
+#[test]
+fn files_that_are_being_written_never_take_more_than_the_session_has() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree, Spill::session(tree.beside()).with_limits(100_000, 150_000));
+    let report = run(&turn, "printf '%0100000d' 0; printf '%0100000d' 0 >&2");
+    let kept = |file: &Path| fs::metadata(file).expect("it is there").len();
+    let both = kept(&file(&report)) + kept(report.stderr.file().expect("kept"));
+    assert_eq!(both, 150_000);
+}
+
+#[test]
+fn a_session_removes_its_folder_when_it_ends() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree, Spill::session(tree.beside()));
+    let file = file(&run(&turn, LONG));
+    assert!(file.exists());
+    drop(turn);
+    assert_eq!(names(&tree.beside()), Vec::<String>::new());
+}
+
+#[test]
+fn a_start_removes_the_folders_of_dead_sessions_and_of_no_live_one() {
+    let tree = TempTree::new("");
+    let live = turn(&tree, Spill::session(tree.beside()));
+    let live_file = file(&run(&live, LONG));
+    let dead = tree.beside().join(format!("eyelet-{}-{}", uid(), "0".repeat(32)));
+    let strange = tree.beside().join(format!("eyelet-{}-strange", uid()));
+    for folder in [&dead, &strange] {
+        fs::create_dir(folder).expect("ours");
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).expect("ours");
+        fs::write(folder.join("file"), "left").expect("ours");
+    }
+    let _next = Spill::session(tree.beside());
+    assert!(!dead.exists() && strange.exists() && live_file.exists());
+}
+
+#[test]
+fn files_of_the_command_line_outlive_it_for_a_day() {
+    let tree = TempTree::new("");
+    let kept = |spill| file(&run(&turn(&tree, spill), LONG));
+    let [old, new] = [(); 2].map(|()| kept(Spill::per_user(tree.beside())));
+    assert!(old.exists() && old.parent() == new.parent());
+    let yesterday = SystemTime::now() - Duration::from_secs(24 * 60 * 60 + 60);
+    fs::File::options()
+        .write(true)
+        .open(&old)
+        .expect("ours")
+        .set_modified(yesterday)
+        .expect("ours");
+    let _next = Spill::per_user(tree.beside());
+    assert!(!old.exists() && new.exists());
+}
+
+#[test]
+fn files_that_earlier_commands_left_count_for_the_limit() {
+    let tree = TempTree::new("");
+    let kept = || {
+        let spill = Spill::per_user(tree.beside()).with_limits(100_000, 150_000);
+        file(&run(&turn(&tree, spill), LONG))
+    };
+    let [first, second, third] = [(); 3].map(|()| {
+        let file = kept();
+        // The times of files have a grain: these are told apart for certain.
+        let old = SystemTime::now() - Duration::from_secs(100);
+        fs::File::options().write(true).open(&file).expect("ours").set_modified(old).expect("ours");
+        file
+    });
+    assert!(third.exists());
+    assert_eq!([first, second].iter().filter(|file| file.exists()).count(), 1);
+}
+
+#[test]
+fn a_folder_that_a_cleaner_took_away_is_made_again() {
+    let tree = TempTree::new("");
+    for spill in [Spill::session(tree.beside()), Spill::per_user(tree.beside())] {
+        let turn = turn(&tree, spill);
+        let first = file(&run(&turn, LONG));
+        fs::remove_dir_all(first.parent().expect("a folder")).expect("ours");
+        assert!(file(&run(&turn, LONG)).exists());
+    }
+}
+
+#[test]
+fn a_kept_file_can_be_reached_under_a_root() {
+    let tree = TempTree::new("");
+    let root = || Root::open(tree.path()).expect("it is there");
+    let first = turn(&tree, Spill::per_user(tree.beside())).with_root(root());
+    let file = file(&run(&first, LONG));
+    let path = file.to_str().expect("UTF-8");
+    assert!(first.resolve_path("path", path).is_ok());
+    let next = turn(&tree, Spill::per_user(tree.beside())).with_root(root());
+    assert!(next.resolve_path("path", path).is_ok());
+    let beside = tree.beside();
+    assert!(next.resolve_path("path", beside.to_str().expect("UTF-8")).is_err());
+    let other = turn(&tree, Spill::session(tree.beside())).with_root(root());
+    assert!(other.resolve_path("path", path).is_err());
+}
