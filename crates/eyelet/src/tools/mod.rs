@@ -17,5 +17,6 @@ use crate::router::ToolRouter;
 
 /// Every tool, in the order in which they are shown.
 pub(crate) fn all() -> ToolRouter {
+    // What a model does first stands first.
     ToolRouter::empty().with(ListDir).with(GrepFiles).with(Read).with(Bash)
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::dir::Directory;
@@ -70,7 +71,7 @@ pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> io::Result<Outcome> {
         return Ok(Outcome { end: End::Stopped(stop), stdout: nothing(), stderr: nothing() });
     }
     let mut running = Running::start(job)?;
-    let stopped = running.until_end(watch);
+    let stopped = running.until_end(watch)?;
     let status = running.end(stopped)?;
     let [stdout, stderr] = running.streams.each_mut().map(Stream::finish);
     let end = match stopped {
@@ -114,16 +115,16 @@ impl Running {
     }
 
     /// Reads until the command ends or has to stop.
-    fn until_end(&mut self, watch: &Watch) -> Option<Stop> {
+    fn until_end(&mut self, watch: &Watch) -> io::Result<Option<Stop>> {
         loop {
-            if self.has_ended() {
-                return None;
+            if self.has_ended()? {
+                return Ok(None);
             }
             if let Err(stop) = watch.check() {
-                return Some(stop);
+                return Ok(Some(stop));
             }
             self.wait(watch.left());
-            self.read();
+            self.read()?;
         }
     }
 
@@ -133,30 +134,30 @@ impl Running {
         if stopped.is_none() {
             // It stays readable from now on.
             self.end_handle = None;
-            self.drain(DRAIN_TIME);
+            self.drain(DRAIN_TIME)?;
         }
         let is_anyone_left = stopped.is_some() || group::has_others(self.leader);
         if is_anyone_left {
             group::signal(self.leader, Signal::TERM);
-            self.read_until_gone(GRACE_TIME);
+            self.read_until_gone(GRACE_TIME)?;
         }
         group::signal(self.leader, Signal::KILL);
         if is_anyone_left {
-            self.read_until_gone(REAP_TIME);
+            self.read_until_gone(REAP_TIME)?;
         }
         let status = self.reap()?;
-        self.drain_rest();
+        self.drain_rest()?;
         Ok(status)
     }
 
     /// Reads until the pipes are closed or the time is over.
-    fn drain(&mut self, time: Duration) {
+    fn drain(&mut self, time: Duration) -> io::Result<()> {
         let until = Instant::now() + time;
         loop {
-            let progress = self.read();
+            let progress = self.read()?;
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || self.is_closed() {
-                return;
+                return Ok(());
             }
             if progress == Progress::None {
                 self.wait(left);
@@ -165,29 +166,30 @@ impl Running {
     }
 
     /// Takes what dead writers left in the pipes; a live one does not hold the call up.
-    fn drain_rest(&mut self) {
+    fn drain_rest(&mut self) -> io::Result<()> {
         let until = Instant::now() + DRAIN_TIME;
-        while self.read() == Progress::Some && Instant::now() < until {}
+        while self.read()? == Progress::Some && Instant::now() < until {}
+        Ok(())
     }
 
     /// Reads until nobody is left in the group or the time is over.
-    fn read_until_gone(&mut self, time: Duration) {
+    fn read_until_gone(&mut self, time: Duration) -> io::Result<()> {
         let until = Instant::now() + time;
         let mut next_look = Instant::now();
         loop {
-            self.read();
+            self.read()?;
             let now = Instant::now();
             if now >= next_look {
                 next_look = now + LOOK_INTERVAL;
-                if self.has_ended() {
+                if self.has_ended()? {
                     self.end_handle = None;
                     if !group::has_others(self.leader) {
-                        return;
+                        return Ok(());
                     }
                 }
             }
             if now >= until {
-                return;
+                return Ok(());
             }
             self.wait(LOOK_INTERVAL);
         }
@@ -196,7 +198,12 @@ impl Running {
     /// Reaps the leader, which is dead unless it hangs inside the system.
     fn reap(&mut self) -> io::Result<Option<ExitStatus>> {
         let Some(mut child) = self.child.take() else { return Ok(None) };
-        let status = child.try_wait()?;
+        let status = loop {
+            match child.try_wait() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                waited => break waited?,
+            }
+        };
         if status.is_none() {
             // Whenever the system lets go of it, it is reaped.
             let _ = std::thread::Builder::new().spawn(move || child.wait());
@@ -205,19 +212,20 @@ impl Running {
     }
 
     /// Whether the command has ended; it is not reaped by this.
-    fn has_ended(&self) -> bool {
+    fn has_ended(&self) -> io::Result<bool> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match rustix::process::waitid(WaitId::Pid(self.leader), options) {
-            Ok(status) => status.is_some(),
-            Err(error) => error != rustix::io::Errno::INTR,
+            Ok(status) => Ok(status.is_some()),
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Waits until there is something to read, the command ends, or `time` or the interval of
     /// looking for a stop is over.
     fn wait(&self, time: Duration) {
-        let time = time.min(STOP_INTERVAL);
-        let timeout = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let timeout = Timespec::try_from(time.min(STOP_INTERVAL)).unwrap_or(at_once);
         let pipes = self.streams.iter().filter_map(Stream::pipe);
         let mut fds: Vec<_> =
             pipes.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)).collect();
@@ -227,14 +235,14 @@ impl Running {
     }
 
     /// Reads once from each pipe, so that neither waits for the other.
-    fn read(&mut self) -> Progress {
+    fn read(&mut self) -> io::Result<Progress> {
         let mut progress = Progress::None;
         for stream in &mut self.streams {
-            if stream.read(&mut self.buffer) == Progress::Some {
+            if stream.read(&mut self.buffer)? == Progress::Some {
                 progress = Progress::Some;
             }
         }
-        progress
+        Ok(progress)
     }
 
     fn is_closed(&self) -> bool {
@@ -244,9 +252,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
+        // Where the system has forgotten the leader, its number may be someone else's.
+        if self.child.is_some() && self.has_ended().is_ok() {
             group::signal(self.leader, Signal::KILL);
-            let _ = child.wait();
+            let _ = self.reap();
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One output of a command: its pipe, what is shown of it, and the file that keeps it whole.
 
+use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ impl Stream {
     }
 
     /// Makes reads return at once, whether or not there is something.
-    pub(super) fn prepare(&self) -> std::io::Result<()> {
+    pub(super) fn prepare(&self) -> io::Result<()> {
         if let Some(pipe) = &self.pipe {
             rustix::io::ioctl_fionbio(pipe, true)?;
             #[cfg(target_os = "linux")]
@@ -62,18 +63,19 @@ impl Stream {
     }
 
     /// Takes what is in the pipe, as far as it fits into `buffer`.
-    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Progress {
-        let Some(pipe) = &self.pipe else { return Progress::None };
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Progress> {
+        let Some(pipe) = &self.pipe else { return Ok(Progress::None) };
         match rustix::io::read(pipe, &mut *buffer) {
             Ok(0) => self.pipe = None,
             Ok(count) => {
                 self.take(buffer.get(..count).unwrap_or_default());
-                return Progress::Some;
+                return Ok(Progress::Some);
             }
             Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(_) => self.pipe = None,
+            // To go on would be to pass off a part for the whole.
+            Err(error) => return Err(error.into()),
         }
-        Progress::None
+        Ok(Progress::None)
     }
 
     fn take(&mut self, chunk: &[u8]) {

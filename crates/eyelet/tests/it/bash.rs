@@ -1,6 +1,10 @@
 //! `bash`: exit codes, what is shown of the streams, how a call is stopped.
 
-#![expect(clippy::disallowed_methods, reason = "tests look at the world themselves")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    reason = "tests look at the world themselves, and fail where it is not as they need it"
+)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,6 +1,10 @@
 //! `bash`: nothing hangs, nothing is left behind, memory stays constant.
 
-#![expect(clippy::disallowed_methods, reason = "tests look at the world themselves")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    reason = "tests look at the world themselves, and fail where it is not as they need it"
+)]
 
 use std::collections::BTreeSet;
 
@@ -80,6 +84,27 @@ fn a_flood_on_one_stream_does_not_stop_the_other() {
 }
 
 #[test]
+fn calls_at_the_same_time_keep_to_themselves() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree);
+    std::thread::scope(|scope| {
+        for caller in 1..=8 {
+            let turn = &turn;
+            scope.spawn(move || {
+                for round in 0..5 {
+                    let command = format!("yes {caller}{round} | head -n 30000; exit {caller}");
+                    let report = run(turn, &command);
+                    assert_eq!((report.exit_code, report.stdout.lines), (caller, 30_000));
+                    let file = report.stdout.file().expect("kept");
+                    let text = std::fs::read_to_string(file).expect("readable");
+                    assert!(text == format!("{caller}{round}\n").repeat(30_000));
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn a_command_gets_its_three_standard_files_and_none_of_ours() {
     let tree = TempTree::new("");
     let report = run(&turn(&tree), "for f in /proc/$$/fd/*; do readlink $f; done");
@@ -104,10 +129,14 @@ fn inheritable() -> usize {
     infos.filter(is_inherited).count().saturating_sub(3)
 }
 
+/// Tells a test that its process is its own.
+const ALONE: &str = "EYELET_TEST_ALONE";
+
 /// Runs one of the tests below alone, in a process of its own: they look at the whole process.
 fn alone(test: &str) {
     let output = std::process::Command::new(std::env::current_exe().expect("Linux"))
         .args(["--exact", test, "--ignored", "--test-threads=1", "--nocapture"])
+        .env(ALONE, "1")
         .output()
         .expect("the tests run themselves");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -122,6 +151,9 @@ fn many_calls_leave_no_zombie_and_no_open_file() {
 #[test]
 #[ignore = "runs alone, through many_calls_leave_no_zombie_and_no_open_file"]
 fn many_calls_alone() {
+    if std::env::var_os(ALONE).is_none() {
+        return;
+    }
     let tree = TempTree::new("");
     let turn = turn(&tree);
     let files = || -> BTreeSet<_> {
@@ -151,6 +183,9 @@ fn memory_does_not_grow_with_the_output() {
 #[test]
 #[ignore = "runs alone, through memory_does_not_grow_with_the_output"]
 fn memory_alone() {
+    if std::env::var_os(ALONE).is_none() {
+        return;
+    }
     let peak = || -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux");
