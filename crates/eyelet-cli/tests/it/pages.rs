@@ -90,7 +90,7 @@ fn limits_as_a_table() {
           a command                                     131,071 bytes    `too_large`; write it to a file and run that
           a file that keeps a stream                    256 MiB          it holds the start, and the answer says how much
           the files of a session together               1 GiB            the oldest goes
-          the age of a file of the command line         86,400 seconds   removed at the next start
+          the age of a file of the command line         24 hours         removed at the next start
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }
 
