@@ -45,6 +45,7 @@ mod tool;
 pub mod tools;
 mod world;
 
+pub use bound::names::is_escaped;
 pub use call::{
     CancelFlag, Environment, SandboxPolicy, SearchEngine, ToolInvocation, ToolPayload, TurnContext,
 };

@@ -19,6 +19,11 @@ pub trait Report: Serialize + Send + 'static {
     /// Whether the tool found what was asked. (That it ran is said by there being a report.)
     fn success(&self) -> bool;
 
+    /// Where the next page starts, if there is more than this answer shows.
+    fn next_offset(&self) -> Option<u64> {
+        None
+    }
+
     /// Bytes that belong to the answer and are not text.
     fn attachment(&self) -> Option<Attachment<'_>> {
         None
@@ -67,6 +72,11 @@ impl ToolOutput {
     /// Whether the tool found what was asked.
     pub fn success(&self) -> bool {
         self.report.success()
+    }
+
+    /// Where the next page starts, if there is more than this answer shows.
+    pub fn next_offset(&self) -> Option<u64> {
+        self.report.next_offset()
     }
 
     /// Bytes that belong to the answer and are not text.
@@ -152,6 +162,7 @@ impl Envelope {
 trait ErasedReport: Send {
     fn content(&self) -> String;
     fn success(&self) -> bool;
+    fn next_offset(&self) -> Option<u64>;
     fn attachment(&self) -> Option<Attachment<'_>>;
     fn data(&self) -> serde_json::Result<String>;
 }
@@ -162,6 +173,9 @@ impl<R: Report> ErasedReport for R {
     }
     fn success(&self) -> bool {
         Report::success(self)
+    }
+    fn next_offset(&self) -> Option<u64> {
+        Report::next_offset(self)
     }
     fn attachment(&self) -> Option<Attachment<'_>> {
         Report::attachment(self)

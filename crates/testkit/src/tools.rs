@@ -16,6 +16,12 @@ pub fn rg() -> PathBuf {
     path
 }
 
+/// The program `eyelet`: the one that was built for the tests, which the caller knows as
+/// `env!("CARGO_BIN_EXE_eyelet")`, unless `EYELET_TEST_BIN` names another.
+pub fn eyelet_bin(built: &str) -> PathBuf {
+    std::env::var_os("EYELET_TEST_BIN").map_or_else(|| built.into(), PathBuf::from)
+}
+
 /// Whether the tests run as root, for whom no file is unreadable.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()

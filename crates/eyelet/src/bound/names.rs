@@ -34,7 +34,10 @@ pub(crate) fn shown_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-fn is_escaped(character: char) -> bool {
+/// Whether a character is escaped wherever a name is shown: control characters, the separators of
+/// lines and paragraphs, and what turns the direction of text. A door that writes to a terminal
+/// escapes them in everything it shows.
+pub fn is_escaped(character: char) -> bool {
     matches!(character,
         '\u{0}'..='\u{1f}'
         | '\u{7f}'..='\u{9f}'

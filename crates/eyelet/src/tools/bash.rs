@@ -295,8 +295,8 @@ fn limits() -> Vec<Limit> {
         },
         Limit {
             what: "the age of a file of the command line",
-            value: MAX_AGE_SECS as u64,
-            unit: seconds,
+            value: MAX_AGE_SECS as u64 / 3600,
+            unit: "hours",
             beyond: "removed at the next start",
         },
     ]

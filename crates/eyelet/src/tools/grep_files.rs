@@ -227,6 +227,10 @@ impl Report for GrepFilesReport {
     fn success(&self) -> bool {
         !self.files.is_empty()
     }
+
+    fn next_offset(&self) -> Option<u64> {
+        self.next_offset
+    }
 }
 
 impl Serialize for GrepFilesReport {

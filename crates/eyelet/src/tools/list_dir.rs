@@ -203,6 +203,10 @@ impl Report for ListDirReport {
     fn success(&self) -> bool {
         true
     }
+
+    fn next_offset(&self) -> Option<u64> {
+        self.next_offset
+    }
 }
 
 impl Serialize for ListDirReport {

@@ -1,4 +1,4 @@
-//! The list of the tools. A tool is one file here and one line in [`all`].
+//! The list of the tools. A tool is one file here and one line in `all`.
 
 pub mod bash;
 pub mod grep_files;
@@ -17,5 +17,6 @@ use crate::router::ToolRouter;
 
 /// Every tool, in the order in which they are shown.
 pub(crate) fn all() -> ToolRouter {
+    // What a model does first stands first.
     ToolRouter::empty().with(ListDir).with(GrepFiles).with(Read).with(Bash)
 }

@@ -257,6 +257,13 @@ impl Report for ReadReport {
         true
     }
 
+    fn next_offset(&self) -> Option<u64> {
+        match self {
+            ReadReport::Text(page) => page.next_offset(),
+            ReadReport::Image(_) => None,
+        }
+    }
+
     fn attachment(&self) -> Option<Attachment<'_>> {
         match self {
             ReadReport::Text(_) => None,
@@ -268,6 +275,10 @@ impl Report for ReadReport {
 }
 
 impl TextPage {
+    fn next_offset(&self) -> Option<u64> {
+        self.truncated.then(|| self.offset.saturating_add(self.lines_shown))
+    }
+
     /// One line that says which part of the file this is and how to go on.
     fn header(&self) -> String {
         let total = match self.total_lines_exact {
@@ -279,8 +290,8 @@ impl TextPage {
         }
         let last = self.offset + self.lines_shown - 1;
         let mut header = format!("[lines {}-{last} of {total}", self.offset);
-        if self.truncated {
-            header.push_str(&format!("; next offset {}", last + 1));
+        if let Some(offset) = self.next_offset() {
+            header.push_str(&format!("; next offset {offset}"));
         }
         if self.lines_cut > 0 {
             let lines = if self.lines_cut == 1 { "line" } else { "lines" };

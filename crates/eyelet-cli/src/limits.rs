@@ -1,0 +1,103 @@
+//! `eyelet limits`: the numbers that bound the tools, from the library's own list.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use eyelet::ToolRouter;
+use eyelet::limits::{EVERYONE, Limit};
+use serde_json::{Value, json};
+
+use crate::args::Form;
+use crate::failure::Failure;
+use crate::show;
+
+const EVERY_TOOL: &str = "every tool";
+
+pub(crate) fn run(form: Form) -> Result<ExitCode, Failure> {
+    let rows = rows();
+    let text = match form {
+        Form::Table => table(&rows),
+        Form::Json => format!("{:#}", json(&rows)),
+        Form::Markdown => markdown(&rows),
+    };
+    show::lines(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A limit, and whose it is.
+struct Row {
+    tool: &'static str,
+    limit: Limit,
+}
+
+fn rows() -> Vec<Row> {
+    let everyone = EVERYONE.iter().map(|limit| Row { tool: EVERY_TOOL, limit: *limit });
+    let definitions = ToolRouter::new().definitions();
+    let own = definitions.into_iter().flat_map(|definition| {
+        definition.limits.into_iter().map(move |limit| Row { tool: definition.name, limit })
+    });
+    everyone.chain(own).collect()
+}
+
+fn table(rows: &[Row]) -> String {
+    let amounts: Vec<_> = rows.iter().map(|row| amount(&row.limit)).collect();
+    let what = rows.iter().map(|row| row.limit.what.len()).max().unwrap_or_default();
+    let wide = amounts.iter().map(String::len).max().unwrap_or_default();
+    let mut text = String::new();
+    let mut tool = "";
+    for (row, amount) in rows.iter().zip(&amounts) {
+        if row.tool != tool {
+            tool = row.tool;
+            let _ = writeln!(text, "{tool}");
+        }
+        let Limit { what: name, beyond, .. } = row.limit;
+        let _ = writeln!(text, "  {name:what$}  {amount:wide$}  {beyond}");
+    }
+    text
+}
+
+fn json(rows: &[Row]) -> Value {
+    let object = |row: &Row| {
+        let Limit { what, value, unit, beyond } = row.limit;
+        json!({ "tool": row.tool, "what": what, "value": value, "unit": unit, "beyond": beyond })
+    };
+    rows.iter().map(object).collect()
+}
+
+fn markdown(rows: &[Row]) -> String {
+    let mut text = String::from("| tool | what | limit | beyond it |\n|---|---|---|---|\n");
+    for Row { tool, limit } in rows {
+        let tool = if *tool == EVERY_TOOL { (*tool).to_owned() } else { format!("`{tool}`") };
+        let (what, beyond) = (limit.what, limit.beyond);
+        let _ = writeln!(text, "| {tool} | {what} | {} | {beyond} |", amount(limit));
+    }
+    text
+}
+
+/// `51,200 bytes`; whole mebibytes and gibibytes as such.
+fn amount(limit: &Limit) -> String {
+    const MEBIBYTE: u64 = 1024 * 1024;
+    const GIBIBYTE: u64 = 1024 * MEBIBYTE;
+    let value = limit.value;
+    if limit.unit == "bytes" && value > 0 {
+        for (size, name) in [(GIBIBYTE, "GiB"), (MEBIBYTE, "MiB")] {
+            if value % size == 0 {
+                return format!("{} {name}", value / size);
+            }
+        }
+    }
+    format!("{} {}", grouped(value), limit.unit)
+}
+
+/// A number with a comma at each thousand.
+fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,54 @@
+//! The surroundings of a call, from the command line and the process.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
+
+use eyelet::{Root, SandboxPolicy, Spill, TurnContext};
+
+use crate::args::Surroundings;
+use crate::failure::Failure;
+
+/// The turn of one call. Someone at the command line has their own rights: without `--root` nothing
+/// is confined, and commands are not sandboxed.
+pub(crate) fn build(surroundings: &Surroundings) -> Result<TurnContext, Failure> {
+    let cwd = working_directory(surroundings.cwd.as_deref())?;
+    let mut turn = TurnContext::new(cwd, SandboxPolicy::Full)?
+        .with_environment(env::vars_os().collect())
+        .with_search_engine(surroundings.search_engine.map(Into::into).unwrap_or_default())
+        .with_spill(Arc::new(spill(surroundings.spill_bytes)));
+    for root in &surroundings.roots {
+        let opened = absolute(root).and_then(Root::open);
+        turn = turn.with_root(opened.map_err(|error| refused("--root", root, &error))?);
+    }
+    Ok(turn)
+}
+
+/// Where the output of commands is kept for the next call.
+fn spill(max_file_bytes: Option<u64>) -> Spill {
+    let temp_dir = absolute(env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"));
+    let spill = Spill::per_user(temp_dir);
+    match max_file_bytes {
+        Some(bytes) => spill.with_limits(bytes, bytes.saturating_mul(4)),
+        None => spill,
+    }
+}
+
+fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    let Some(asked) = asked else {
+        return env::current_dir().map_err(|error| {
+            Failure::usage(format!("the working directory is gone ({error}); name one with --cwd"))
+        });
+    };
+    let found = absolute(asked).and_then(|path| {
+        let is_dir = fs::metadata(&path)?.is_dir();
+        is_dir.then_some(path).ok_or(std::io::ErrorKind::NotADirectory.into())
+    });
+    found.map_err(|error| refused("--cwd", asked, &error))
+}
+
+fn refused(flag: &str, path: &Path, error: &std::io::Error) -> Failure {
+    let path = path.display();
+    Failure::usage(format!("{flag} needs a directory that can be opened, not `{path}`: {error}"))
+}

@@ -1,0 +1,157 @@
+//! `eyelet bash`.
+
+use std::fs;
+
+use expect_test::expect;
+use testkit::TempTree;
+
+use crate::run::{command, eyelet};
+
+#[test]
+fn streams_and_exit_code_are_the_commands() {
+    let tree = TempTree::new("");
+    expect![[r#"
+        exit 3
+        --- stdout
+        out
+        --- stderr
+        err<no newline>
+    "#]]
+    .assert_eq(&eyelet(&tree, ["bash", "echo out; printf err >&2; exit 3"]));
+    expect![[r#"
+        exit 137
+    "#]]
+    .assert_eq(&eyelet(&tree, ["bash", "kill -9 $$"]));
+}
+
+#[test]
+fn it_runs_in_the_working_directory_with_the_callers_environment() {
+    let tree = TempTree::new("d/");
+    let output =
+        command(&tree).env("WORD", "said").args(["--cwd", "d", "bash", "pwd; echo $WORD"]).output();
+    expect![[r#"
+        /repo/d
+        said
+    "#]]
+    .assert_eq(&tree.redact(&String::from_utf8(output.unwrap().stdout).unwrap()));
+}
+
+#[test]
+fn a_timeout_exits_124_and_keeps_what_was_printed() {
+    let tree = TempTree::new("");
+    let slow = ["bash", "echo early; exec sleep 60", "--timeout-secs", "1"];
+    expect![[r#"
+        exit 124
+        --- stdout
+        early
+        --- stderr
+        timed out; --timeout-secs gives it longer
+    "#]]
+    .assert_eq(&eyelet(&tree, slow));
+}
+
+#[test]
+fn what_could_not_run_exits_125() {
+    let tree = TempTree::new("");
+    expect![[r#"
+        exit 125
+        --- stderr
+        eyelet: command must not be empty
+    "#]]
+    .assert_eq(&eyelet(&tree, ["bash", ""]));
+    expect![[r#"
+        exit 125
+        --- stderr
+        eyelet: timeout_secs must be greater than zero
+    "#]]
+    .assert_eq(&eyelet(&tree, ["bash", "true", "--timeout-secs", "0"]));
+    expect![[r#"
+        exit 125
+        --- stderr
+        eyelet: --cwd needs a directory that can be opened, not `gone`: No such file or directory (os error 2)
+    "#]].assert_eq(&eyelet(&tree, ["--cwd", "gone", "bash", "true"]));
+}
+
+#[test]
+fn json_prints_the_envelope_and_exits_with_the_commands_code() {
+    let tree = TempTree::new("");
+    expect![[r#"
+        exit 3
+        --- stdout
+        {"ok":true,"data":{"stdout":"out\n","stderr":"","exit_code":3,"timed_out":false,"stdout_truncated":false,"stderr_truncated":false,"stdout_total_bytes":4,"stderr_total_bytes":0}}
+    "#]].assert_eq(&eyelet(&tree, ["bash", "--json", "echo out; exit 3"]));
+    expect![[r#"
+        exit 125
+        --- stdout
+        {"ok":false,"error":{"code":"invalid_input","message":"command must not be empty"}}
+    "#]]
+    .assert_eq(&eyelet(&tree, ["bash", "--json", ""]));
+}
+
+/// Prints 1 to 20000, 108,894 bytes; what was kept is named `FILE`, the middle of what is shown `…`.
+fn long(arguments: &[&str]) -> (String, String) {
+    let tree = TempTree::new("");
+    let output = command(&tree).args(["bash", "seq 20000"]).args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let mut note = String::from_utf8(output.stderr).unwrap();
+    let file = note.split_whitespace().find(|word| word.starts_with('/')).map(str::to_owned);
+    if let Some(file) = file {
+        let kept = fs::read_to_string(file.trim_end_matches(':')).unwrap();
+        let whole: String = (1..=20000).map(|number| format!("{number}\n")).collect();
+        assert!(whole.starts_with(&kept));
+        note = note.replace(file.trim_end_matches(':'), &format!("FILE ({} bytes)", kept.len()));
+    }
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<_> = shown.lines().collect();
+    let framed: Vec<_> = lines.iter().filter(|line| line.starts_with('[')).copied().collect();
+    let (first, last) = (lines.first().unwrap(), lines.last().unwrap());
+    (format!("{first} … {} … {last}, {} bytes\n", framed.concat(), shown.len()), note)
+}
+
+#[test]
+fn a_cut_stream_says_on_stderr_where_all_of_it_is() {
+    let mut told = String::new();
+    let ways: [&[&str]; 5] = [
+        &[],
+        &["--keep", "head"],
+        &["--keep", "tail"],
+        &["--keep", "both"],
+        &["--spill-bytes", "60000"],
+    ];
+    for arguments in ways {
+        let (shown, note) = long(arguments);
+        told.push_str(&format!("{}\n{shown}{note}", arguments.join(" ")));
+    }
+    expect![[r#"
+
+        1 …  … 10, 51200 bytes
+        stdout: the first part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        --keep head
+        1 …  … 10, 51200 bytes
+        stdout: the first part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        --keep tail
+        7 …  … 20000, 51200 bytes
+        stdout: the last part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        --keep both
+        1 … [the middle is left out] … 20000, 51226 bytes
+        stdout: the first and the last part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        --spill-bytes 60000
+        1 …  … 10, 51200 bytes
+        stdout: the first part of 108894 bytes is shown; not all of it is in FILE (60000 bytes): only the first 60000 of 108894 bytes are kept
+    "#]].assert_eq(&told);
+}
+
+#[test]
+fn what_call_kept_can_be_read_by_the_next_call_under_a_root() {
+    let tree = TempTree::new("");
+    let json = r#"{"command":"seq 20000"}"#;
+    let output = command(&tree).args(["call", "bash", json]).output().unwrap();
+    let envelope: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let file = envelope["data"]["stdout_file"].as_str().unwrap();
+    expect![[r#"
+        exit 0
+        --- stdout
+        20000
+    "#]]
+    .assert_eq(&eyelet(&tree, ["--root", tree.str(), "read", file, "--offset", "20000"]));
+}

@@ -1,0 +1,145 @@
+//! `eyelet call`.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use expect_test::expect;
+use eyelet::limits::MAX_ARGUMENT_BYTES;
+use testkit::TempTree;
+
+use crate::run::{eyelet, eyelet_with_stdin, same};
+
+#[test]
+fn an_answer_is_one_line_of_json_and_exit_0() {
+    let tree = TempTree::new("a.txt = one\\ntwo\\n");
+    expect![[r#"
+        exit 0
+        --- stdout
+        {"ok":true,"data":{"path":"a.txt","content":"one\ntwo\n","offset":1,"lines_shown":2,"total_lines":2,"truncated":false}}
+    "#]]
+    .assert_eq(&eyelet(&tree, ["call", "read", r#"{"path":"a.txt"}"#]));
+}
+
+#[test]
+fn an_error_is_one_line_of_json_and_exit_1() {
+    let tree = TempTree::new("");
+    expect![[r#"
+        exit 1
+        --- stdout
+        {"ok":false,"error":{"code":"invalid_input","message":"dir_path must be an absolute path"}}
+    "#]]
+    .assert_eq(&eyelet(&tree, ["call", "list_dir", r#"{"dir_path":"."}"#]));
+}
+
+#[test]
+fn an_unknown_tool_is_an_envelope_that_lists_the_tools() {
+    let tree = TempTree::new("");
+    expect![[r#"
+        exit 1
+        --- stdout
+        {"ok":false,"error":{"code":"unknown_tool","message":"unknown tool `list-dir`, expected one of list_dir, grep_files, read, bash"}}
+    "#]].assert_eq(&eyelet(&tree, ["call", "list-dir", "{}"]));
+}
+
+#[test]
+fn a_dash_reads_the_arguments_from_stdin() {
+    let tree = TempTree::new("a.txt = one");
+    expect![[r#"
+        exit 0
+        --- stdout
+        {"ok":true,"data":{"path":"a.txt","content":"one","offset":1,"lines_shown":1,"total_lines":1,"truncated":false}}
+    "#]].assert_eq(&eyelet_with_stdin(
+        &tree,
+        &["call", "read", "-"],
+        b"{\"path\":\n\"a.txt\"}\n",
+    ));
+}
+
+#[test]
+fn nothing_on_stdin_is_told_as_bad_arguments() {
+    let tree = TempTree::new("");
+    expect![[r#"
+        exit 1
+        --- stdout
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: EOF while parsing a value at line 1 column 0"}}
+    "#]].assert_eq(&eyelet_with_stdin(&tree, &["call", "read", "-"], b""));
+}
+
+#[test]
+fn invalid_utf8_in_the_arguments_is_an_envelope() {
+    let tree = TempTree::new("");
+    let bytes = b"{\"path\":\"\xff\"}";
+    let expected = expect![[r#"
+        exit 1
+        --- stdout
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: invalid utf-8 sequence of 1 bytes from index 9"}}
+    "#]];
+    let words = [OsStr::new("call"), OsStr::new("read"), OsStr::from_bytes(bytes)];
+    expected.assert_eq(&same([
+        eyelet_with_stdin(&tree, &["call", "read", "-"], bytes),
+        eyelet(&tree, words),
+    ]));
+}
+
+#[test]
+fn more_on_stdin_than_arguments_may_have_is_refused() {
+    let tree = TempTree::new("");
+    let mut json = b"{\"path\":\"".to_vec();
+    json.resize(MAX_ARGUMENT_BYTES + 1, b'a');
+    expect![[r#"
+        exit 1
+        --- stdout
+        {"ok":false,"error":{"code":"too_large","message":"arguments on stdin are above 8388608 bytes"}}
+    "#]].assert_eq(&eyelet_with_stdin(&tree, &["call", "read", "-"], &json));
+}
+
+#[test]
+fn text_prints_what_a_model_reads() {
+    let tree = TempTree::new("a.txt = one\\ntwo\\n\nd/b.txt");
+    let arguments = r#"{"path":"a.txt","limit":1}"#;
+    expect![[r#"
+        exit 0
+        --- stdout
+        [lines 1-1 of 2; next offset 2]
+        one
+    "#]]
+    .assert_eq(&eyelet(&tree, ["call", "--text", "read", arguments]));
+    let arguments = format!(r#"{{"dir_path":"{}"}}"#, tree.str());
+    expect![[r#"
+        exit 0
+        --- stdout
+        Absolute path: /repo
+        a.txt
+        d/
+          b.txt
+    "#]]
+    .assert_eq(&eyelet(&tree, ["call", "list_dir", &arguments, "--text"]));
+}
+
+#[test]
+fn text_tells_errors_on_stderr() {
+    let tree = TempTree::new("");
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: path `gone` cannot be read: No such file or directory (os error 2)
+    "#]]
+    .assert_eq(&eyelet(&tree, ["call", "--text", "read", r#"{"path":"gone"}"#]));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: failed to parse function arguments: expected a JSON object
+    "#]]
+    .assert_eq(&eyelet(&tree, ["call", "--text", "read", "[]"]));
+}
+
+#[test]
+fn an_image_carries_its_bytes() {
+    let tree = TempTree::new("");
+    tree.file("dot.png", b"\x89PNG\r\n\x1a\n");
+    expect![[r#"
+        exit 0
+        --- stdout
+        {"ok":true,"data":{"path":"dot.png","type":"image","mime_type":"image/png","bytes":8,"base64":"iVBORw0KGgo="}}
+    "#]].assert_eq(&eyelet(&tree, ["call", "read", r#"{"path":"dot.png"}"#]));
+}

@@ -1,0 +1,81 @@
+//! The flags that say where and how tools run.
+
+use expect_test::expect;
+use testkit::TempTree;
+
+use crate::run::{eyelet, same};
+
+const READ: &str = r#"{"path":"a.txt"}"#;
+
+#[test]
+fn cwd_stands_before_or_after_the_command() {
+    let tree = TempTree::new("d/a.txt = one");
+    let expected = expect![[r#"
+        exit 0
+        --- stdout
+        {"ok":true,"data":{"path":"a.txt","content":"one","offset":1,"lines_shown":1,"total_lines":1,"truncated":false}}
+    "#]];
+    expected.assert_eq(&same([
+        eyelet(&tree, ["--cwd", "d", "call", "read", READ]),
+        eyelet(&tree, ["call", "--cwd", "d", "read", READ]),
+        eyelet(&tree, ["call", "read", READ, "--cwd=d"]),
+    ]));
+}
+
+#[test]
+fn of_two_cwds_the_later_counts() {
+    let tree = TempTree::new("d/a.txt = one");
+    expect![[r#"
+        exit 0
+        --- stdout
+        one<no newline>
+    "#]]
+    .assert_eq(&eyelet(&tree, ["--cwd", "gone", "read", "a.txt", "--cwd", "d"]));
+}
+
+#[test]
+fn root_confines_before_or_after_the_command() {
+    let tree = TempTree::new("a.txt = one\nd/");
+    let expected = expect![[r#"
+        exit 1
+        --- stdout
+        {"ok":false,"error":{"code":"outside_root","message":"path `a.txt` is outside the roots (/repo/d); only a start with another --root reaches it"}}
+    "#]];
+    expected.assert_eq(&same([
+        eyelet(&tree, ["--root", "d", "call", "read", READ]),
+        eyelet(&tree, ["call", "read", READ, "--root", "d"]),
+    ]));
+}
+
+#[test]
+fn roots_before_and_after_the_command_add_up() {
+    let tree = TempTree::new("one/a.txt = 1\ntwo/a.txt = 2\nthree/a.txt = 3");
+    let read = |path| eyelet(&tree, ["--root", "one", "read", "--root", "two", path]);
+    expect![[r#"
+        exit 0
+        --- stdout
+        1<no newline>
+    "#]]
+    .assert_eq(&read("one/a.txt"));
+    expect![[r#"
+        exit 0
+        --- stdout
+        2<no newline>
+    "#]]
+    .assert_eq(&read("two/a.txt"));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: path `/repo/three/a.txt` is outside the roots (/repo/one, /repo/two); only a start with another --root reaches it
+    "#]].assert_eq(&read("three/a.txt"));
+}
+
+#[test]
+fn the_engine_is_chosen_by_a_flag() {
+    let tree = TempTree::new("a.txt = one");
+    expect![[r#"
+        exit 2
+        --- stderr
+        eyelet: invalid value 'rgg' for '--search-engine <ENGINE>' [possible values: embedded, rg]; a similar value exists: 'rg'
+    "#]].assert_eq(&eyelet(&tree, ["--search-engine", "rgg", "grep-files", "one"]));
+}

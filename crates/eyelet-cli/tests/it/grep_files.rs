@@ -1,0 +1,143 @@
+//! `eyelet grep-files`.
+
+use expect_test::expect;
+use testkit::TempTree;
+
+use crate::run::{command, eyelet, same};
+
+fn tree() -> TempTree {
+    let tree = TempTree::new(
+        "src/main.rs = needle
+        src/lib.rs = needle
+        notes.txt = needle
+        hay.txt = hay",
+    );
+    tree.modified("src/main.rs", 3);
+    tree.modified("src/lib.rs", 2);
+    tree.modified("notes.txt", 1);
+    tree
+}
+
+#[test]
+fn each_line_is_a_path_the_newest_first() {
+    let tree = tree();
+    expect![[r#"
+        exit 0
+        --- stdout
+        /repo/src/main.rs
+        /repo/src/lib.rs
+        /repo/notes.txt
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "need.e"]));
+}
+
+#[test]
+fn a_relative_path_is_made_absolute() {
+    let tree = tree();
+    expect![[r#"
+        exit 0
+        --- stdout
+        /repo/src/main.rs
+        /repo/src/lib.rs
+    "#]]
+    .assert_eq(&same([
+        eyelet(&tree, ["grep-files", "needle", "src"]),
+        eyelet(&tree, ["grep-files", "needle", "--cwd", "src"]),
+        eyelet(&tree, ["grep-files", "needle", &tree.at("src"), "--include", "*.rs"]),
+    ]));
+}
+
+#[test]
+fn both_engines_answer() {
+    let tree = tree();
+    let with_rg = |engine| {
+        let tools = testkit::rg().parent().unwrap().to_owned();
+        let mut command = command(&tree);
+        command.env("PATH", tools).args(["--search-engine", engine, "grep-files", "needle"]);
+        let output = command.output().unwrap();
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        tree.redact(&String::from_utf8(output.stdout).unwrap())
+    };
+    expect![[r#"
+        /repo/src/main.rs
+        /repo/src/lib.rs
+        /repo/notes.txt
+    "#]]
+    .assert_eq(&same(["embedded", "rg"].map(with_rg)));
+}
+
+#[test]
+fn a_page_says_on_stderr_where_the_next_one_starts() {
+    let tree = tree();
+    expect![[r#"
+        exit 0
+        --- stdout
+        /repo/src/main.rs
+        /repo/src/lib.rs
+        --- stderr
+        there are more; --offset 3 goes on
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "needle", "--limit", "2"]));
+    expect![[r#"
+        exit 0
+        --- stdout
+        /repo/notes.txt
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "needle", "--offset", "3"]));
+}
+
+#[test]
+fn no_match_is_said_and_exits_1() {
+    let tree = tree();
+    expect![[r#"
+        exit 1
+        --- stdout
+        No matches found.
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "pin"]));
+}
+
+#[test]
+fn json_prints_the_envelope() {
+    let tree = tree();
+    expect![[r#"
+        exit 0
+        --- stdout
+        {"ok":true,"data":{"content":"/repo/src/main.rs\n/repo/src/lib.rs","success":true}}
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "--json", "needle", "src"]));
+    expect![[r#"
+        exit 1
+        --- stdout
+        {"ok":true,"data":{"content":"No matches found.","success":false}}
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "--json", "pin"]));
+}
+
+#[test]
+fn an_error_is_one_line_on_stderr() {
+    let tree = tree();
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: rg failed: regex parse error: (?:() error: unclosed group
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "("]));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: unable to access `/repo/gone`: No such file or directory (os error 2)
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "needle", "gone"]));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: pattern must not be empty
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", " "]));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: rg failed: error parsing glob '{': unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
+    "#]].assert_eq(&eyelet(&tree, ["grep-files", "needle", "--include", "{"]));
+}

@@ -1,0 +1,274 @@
+//! The whole help of each command.
+
+use expect_test::expect;
+use testkit::TempTree;
+
+use crate::run::eyelet;
+
+fn help(command: &[&str]) -> String {
+    eyelet(&TempTree::new(""), command.iter().chain(&["--help"]))
+}
+
+#[test]
+fn help_of_eyelet() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Bounded, truthful tools for AI agents: list_dir, grep_files, read, bash
+
+        Usage: eyelet [OPTIONS] <COMMAND>
+
+        Commands:
+          call         Call a tool as a program does: JSON in, one line of JSON out
+          list-dir     List a directory
+          grep-files   Find the files that contain a pattern, the newest first
+          read         Show the lines of a text file
+          bash         Run a command in a shell
+          tools        Print the tools' definitions as JSON, to be offered to a model
+          limits       Show the numbers that bound the tools
+          completions  Print a script that completes eyelet's commands in a shell
+          man          Print the manual page, to be shown with `eyelet man | man -l -`
+
+        Options:
+          -h, --help     Print help
+          -V, --version  Print version
+
+        Where and how tools run:
+              --cwd <DIR>               Working directory [default: the current one]
+              --root <DIR>              Confine to this directory; may be given several times [default: not
+                                        confined]
+              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
+                                        [default: embedded] [possible values: embedded, rg]
+              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
+                                        four times that
+
+        Where and how tools run may be said before or after the command.
+    "#]].assert_eq(&help(&[]));
+}
+
+#[test]
+fn help_of_call() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Call a tool as a program does: JSON in, one line of JSON out
+
+        Usage: eyelet call [OPTIONS] <TOOL> <JSON>
+
+        Arguments:
+          <TOOL>  The tool's name; `eyelet tools` lists them
+          <JSON>  Its arguments, a JSON object of at most 8388608 bytes; - reads it from stdin
+
+        Options:
+              --text  Print the text that a model would read instead; errors go to stderr
+          -h, --help  Print help
+
+        Where and how tools run:
+              --cwd <DIR>               Working directory [default: the current one]
+              --root <DIR>              Confine to this directory; may be given several times [default: not
+                                        confined]
+              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
+                                        [default: embedded] [possible values: embedded, rg]
+              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
+                                        four times that
+
+        Exit status: 0 the tool ran, 1 it did not, 2 wrong command line.
+    "#]].assert_eq(&help(&["call"]));
+}
+
+#[test]
+fn help_of_list_dir() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        List a directory
+
+        Usage: eyelet list-dir [OPTIONS] [DIR]
+
+        Arguments:
+          [DIR]  The directory [default: .]
+
+        Options:
+              --offset <N>  First entry of the page, from 1. Default 1
+              --limit <N>   Most entries to return. Default 25
+              --depth <N>   How many levels to list, 1 for the directory's own entries. Default 2
+              --json        Print the answer as one line of JSON
+          -h, --help        Print help
+
+        Where and how tools run:
+              --cwd <DIR>               Working directory [default: the current one]
+              --root <DIR>              Confine to this directory; may be given several times [default: not
+                                        confined]
+              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
+                                        [default: embedded] [possible values: embedded, rg]
+              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
+                                        four times that
+    "#]].assert_eq(&help(&["list-dir"]));
+}
+
+#[test]
+fn help_of_grep_files() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Find the files that contain a pattern, the newest first
+
+        Usage: eyelet grep-files [OPTIONS] <PATTERN> [PATH]
+
+        Arguments:
+          <PATTERN>  A regular expression in ripgrep's syntax
+          [PATH]     Where to search, a directory or a file [default: the working directory]
+
+        Options:
+              --include <GLOB>  Glob for the files to search, such as *.rs or *.{ts,tsx}; !*.md leaves files
+                                out
+              --limit <N>       Most files to return. Default 100, at most 2000
+              --offset <N>      First match of the page, from 1. Default 1
+              --json            Print the answer as one line of JSON
+          -h, --help            Print help
+
+        Where and how tools run:
+              --cwd <DIR>               Working directory [default: the current one]
+              --root <DIR>              Confine to this directory; may be given several times [default: not
+                                        confined]
+              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
+                                        [default: embedded] [possible values: embedded, rg]
+              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
+                                        four times that
+
+        Exit status: 0 files match, 1 none does or an error.
+    "#]].assert_eq(&help(&["grep-files"]));
+}
+
+#[test]
+fn help_of_read() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Show the lines of a text file
+
+        Usage: eyelet read [OPTIONS] <FILE>
+
+        Arguments:
+          <FILE>  The file
+
+        Options:
+              --offset <N>  First line to show, from 1. Default 1
+              --limit <N>   Most lines to show. Default and maximum 2000
+              --column <N>  First character of each line to show, from 1. Default 1
+              --json        Print the answer as one line of JSON
+          -h, --help        Print help
+
+        Where and how tools run:
+              --cwd <DIR>               Working directory [default: the current one]
+              --root <DIR>              Confine to this directory; may be given several times [default: not
+                                        confined]
+              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
+                                        [default: embedded] [possible values: embedded, rg]
+              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
+                                        four times that
+    "#]].assert_eq(&help(&["read"]));
+}
+
+#[test]
+fn help_of_bash() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Run a command in a shell
+
+        Usage: eyelet bash [OPTIONS] <COMMAND>
+
+        Arguments:
+          <COMMAND>  The command, as one argument: quote it
+
+        Options:
+              --timeout-secs <N>  Seconds the command may run, at most 600. Default 120
+              --keep <PART>       Which part of a long stream to show: its start, its end, or half of each
+                                  [possible values: head, tail, both]
+              --json              Print the answer as one line of JSON
+          -h, --help              Print help
+
+        Where and how tools run:
+              --cwd <DIR>               Working directory [default: the current one]
+              --root <DIR>              Confine to this directory; may be given several times [default: not
+                                        confined]
+              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
+                                        [default: embedded] [possible values: embedded, rg]
+              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
+                                        four times that
+
+        Exit status: the command's own, 124 where it was timed out, 125 where it could not run.
+    "#]].assert_eq(&help(&["bash"]));
+}
+
+#[test]
+fn help_of_tools() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Print the tools' definitions as JSON, to be offered to a model
+
+        Usage: eyelet tools [OPTIONS]
+
+        Options:
+              --format <FORMAT>  Whose form [default: mcp] [possible values: mcp, openai, anthropic]
+          -h, --help             Print help
+    "#]]
+    .assert_eq(&help(&["tools"]));
+}
+
+#[test]
+fn help_of_limits() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Show the numbers that bound the tools
+
+        Usage: eyelet limits [OPTIONS]
+
+        Options:
+              --json      Print them as JSON
+              --markdown  Print them as a Markdown table
+          -h, --help      Print help
+    "#]]
+    .assert_eq(&help(&["limits"]));
+}
+
+#[test]
+fn help_of_completions() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Print a script that completes eyelet's commands in a shell
+
+        Usage: eyelet completions <SHELL>
+
+        Arguments:
+          <SHELL>  The shell that is to run it [possible values: bash, elvish, fish, powershell, zsh]
+
+        Options:
+          -h, --help  Print help
+    "#]].assert_eq(&help(&["completions"]));
+}
+
+#[test]
+fn help_of_man() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Print the manual page, to be shown with `eyelet man | man -l -`
+
+        Usage: eyelet man
+
+        Options:
+          -h, --help  Print help
+    "#]]
+    .assert_eq(&help(&["man"]));
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    let expected = format!("exit 0\n--- stdout\neyelet {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(eyelet(&TempTree::new(""), ["--version"]), expected);
+}

@@ -1,0 +1,114 @@
+//! `eyelet list-dir`.
+
+use expect_test::expect;
+use testkit::TempTree;
+
+use crate::run::{eyelet, same};
+
+fn tree() -> TempTree {
+    TempTree::new(
+        "src/main.rs = fn main() {}
+        notes.txt
+        link -> notes.txt",
+    )
+}
+
+#[test]
+fn without_a_directory_the_current_one_is_listed() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Absolute path: /repo
+        link@
+        notes.txt
+        src/
+          main.rs
+    "#]]
+    .assert_eq(&eyelet(&tree(), ["list-dir"]));
+}
+
+#[test]
+fn a_relative_directory_is_made_absolute() {
+    let tree = tree();
+    let expected = expect![[r#"
+        exit 0
+        --- stdout
+        Absolute path: /repo/src
+        main.rs
+    "#]];
+    expected.assert_eq(&same([
+        eyelet(&tree, ["list-dir", "src"]),
+        eyelet(&tree, ["list-dir", "./src/."]),
+        eyelet(&tree, ["list-dir", "--cwd", "src"]),
+        eyelet(&tree, ["list-dir", &tree.at("src")]),
+    ]));
+}
+
+#[test]
+fn a_page_says_where_the_next_one_starts() {
+    let tree = tree();
+    expect![[r#"
+        exit 0
+        --- stdout
+        Absolute path: /repo
+        link@
+        notes.txt
+        More than 2 entries found
+        --- stderr
+        there are more; --offset 3 goes on
+    "#]]
+    .assert_eq(&eyelet(&tree, ["list-dir", "--limit", "2", "--depth", "1"]));
+    let next = ["list-dir", "--offset", "3", "--limit", "2", "--depth", "1"];
+    expect![[r#"
+        exit 0
+        --- stdout
+        Absolute path: /repo
+        src/
+    "#]]
+    .assert_eq(&eyelet(&tree, next));
+}
+
+#[test]
+fn json_prints_the_envelope() {
+    let tree = tree();
+    expect![[r#"
+        exit 0
+        --- stdout
+        {"ok":true,"data":{"content":"Absolute path: /repo/src\nmain.rs","success":true}}
+    "#]]
+    .assert_eq(&eyelet(&tree, ["list-dir", "--json", "src"]));
+    expect![[r#"
+        exit 1
+        --- stdout
+        {"ok":false,"error":{"code":"not_found","message":"failed to read directory: No such file or directory (os error 2)"}}
+    "#]].assert_eq(&eyelet(&tree, ["list-dir", "--json", "gone"]));
+}
+
+#[test]
+fn an_error_is_one_line_on_stderr() {
+    let tree = tree();
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: failed to read directory: No such file or directory (os error 2)
+    "#]]
+    .assert_eq(&eyelet(&tree, ["list-dir", "gone"]));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: failed to read directory: Not a directory (os error 20)
+    "#]]
+    .assert_eq(&eyelet(&tree, ["list-dir", "notes.txt"]));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: limit must be greater than zero
+    "#]]
+    .assert_eq(&eyelet(&tree, ["list-dir", "--limit", "0"]));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: failed to read directory: No such file or directory (os error 2)
+    "#]]
+    .assert_eq(&eyelet(&tree, ["list-dir", "a\nb\u{1b}[31m\u{202e}"]));
+}

@@ -1,0 +1,17 @@
+//! The command line through the real binary.
+
+// So that the lints take the helpers here for tests as well.
+#![cfg(test)]
+
+mod bash;
+mod call;
+mod flags;
+mod grep_files;
+mod help;
+mod list_dir;
+mod pages;
+mod read;
+mod run;
+mod terminal;
+mod usage;
+mod writing;

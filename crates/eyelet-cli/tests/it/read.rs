@@ -1,0 +1,114 @@
+//! `eyelet read`.
+
+use expect_test::expect;
+use testkit::TempTree;
+
+use crate::run::eyelet;
+
+#[test]
+fn the_content_goes_to_stdout_unchanged() {
+    let tree = TempTree::new("a.txt = one\\r\\n\\ttwo\nescape.txt = ");
+    tree.file("escape.txt", "\u{1b}[31mred\u{202e}\n");
+    expect![[r#"
+        exit 0
+        --- stdout
+        one<CR>
+        	two<no newline>
+    "#]]
+    .assert_eq(&eyelet(&tree, ["read", "a.txt"]));
+    assert_eq!(
+        eyelet(&tree, ["read", "escape.txt"]),
+        "exit 0\n--- stdout\n\u{1b}[31mred\u{202e}\n"
+    );
+}
+
+#[test]
+fn a_page_says_on_stderr_how_to_go_on() {
+    let tree = TempTree::new("a.txt = 1\\n2\\n3\\n");
+    expect![[r#"
+        exit 0
+        --- stdout
+        1
+        2
+        --- stderr
+        lines 1-2 of 3; --offset 3 goes on
+    "#]]
+    .assert_eq(&eyelet(&tree, ["read", "a.txt", "--limit", "2"]));
+    expect![[r#"
+        exit 0
+        --- stdout
+        3
+    "#]]
+    .assert_eq(&eyelet(&tree, ["read", "a.txt", "--offset", "3"]));
+    expect![[r#"
+        exit 0
+        --- stderr
+        no lines at offset 4; 3 in all
+    "#]]
+    .assert_eq(&eyelet(&tree, ["read", "a.txt", "--offset", "4"]));
+}
+
+#[test]
+fn a_cut_line_says_on_stderr_how_to_go_on() {
+    let tree = TempTree::new("");
+    tree.file("a.txt", format!("{}end\n", "x".repeat(500)));
+    let cut = eyelet(&tree, ["read", "a.txt"]).replace(&"x".repeat(500), "<500 x>");
+    expect![[r#"
+        exit 0
+        --- stdout
+        <500 x>
+        --- stderr
+        lines 1-1 of 1; 1 line cut, --column 501 goes on
+    "#]]
+    .assert_eq(&cut);
+    expect![[r#"
+        exit 0
+        --- stdout
+        end
+    "#]]
+    .assert_eq(&eyelet(&tree, ["read", "a.txt", "--column", "501"]));
+}
+
+#[test]
+fn an_image_is_named_and_not_shown() {
+    let tree = TempTree::new("");
+    tree.file("dot.png", b"\x89PNG\r\n\x1a\n");
+    expect![[r#"
+        exit 0
+        --- stdout
+        [image /repo/dot.png; image/png; 8 bytes]
+    "#]]
+    .assert_eq(&eyelet(&tree, ["read", "dot.png"]));
+    expect![[r#"
+        exit 0
+        --- stdout
+        {"ok":true,"data":{"path":"/repo/dot.png","type":"image","mime_type":"image/png","bytes":8,"base64":"iVBORw0KGgo="}}
+    "#]].assert_eq(&eyelet(&tree, ["read", "dot.png", "--json"]));
+}
+
+#[test]
+fn json_prints_the_envelope() {
+    let tree = TempTree::new("a.txt = one");
+    expect![[r#"
+        exit 0
+        --- stdout
+        {"ok":true,"data":{"path":"/repo/a.txt","content":"one","offset":1,"lines_shown":1,"total_lines":1,"truncated":false}}
+    "#]].assert_eq(&eyelet(&tree, ["read", "--json", "a.txt"]));
+}
+
+#[test]
+fn an_error_is_one_line_on_stderr() {
+    let tree = TempTree::new("d/");
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: path `/repo/gone` cannot be read: No such file or directory (os error 2)
+    "#]]
+    .assert_eq(&eyelet(&tree, ["read", "gone"]));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: path `/repo/d` is not a regular file; list_dir shows what a directory holds
+    "#]]
+    .assert_eq(&eyelet(&tree, ["read", "d"]));
+}

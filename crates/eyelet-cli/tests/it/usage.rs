@@ -1,0 +1,150 @@
+//! Wrong command lines: one line that says what to do, exit 2.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use expect_test::expect;
+use testkit::TempTree;
+
+use crate::run::eyelet;
+
+#[test]
+fn a_wrong_command_line_is_told_in_one_line() {
+    let tree = TempTree::new("a.txt = one");
+    let wrong: &[&[&str]] = &[
+        &[],
+        &["--cwd", "."],
+        &["lst-dir"],
+        &["list-dir", "--limt", "3"],
+        &["list-dir", "--limit", "x"],
+        &["list-dir", "--limit", "-1"],
+        &["list-dir", "--limit", "18446744073709551616"],
+        &["list-dir", "a", "b"],
+        &["list-dir", ""],
+        &["grep-files"],
+        &["grep-files", "-x"],
+        &["read"],
+        &["read", ""],
+        &["bash"],
+        &["bash", "echo", "two"],
+        &["bash", "true", "--keep", "middle"],
+        &["call"],
+        &["call", "read"],
+        &["call", "read", "{}", "{}"],
+        &["tools", "--format", "xml"],
+        &["limits", "--json", "--markdown"],
+        &["completions", "tcsh"],
+        &["--cwd", "gone", "list-dir"],
+        &["--cwd", "a.txt", "call", "read", "{}"],
+        &["--root", "gone", "call", "read", "{}"],
+        &["--root", "a.txt", "read", "a.txt"],
+        &["--spill-bytes", "0", "limits"],
+        &["read", "a\u{1b}[31m", "\u{202e}\n"],
+    ];
+    let mut told = String::new();
+    for arguments in wrong {
+        let said = eyelet(&tree, *arguments);
+        let line = said.strip_prefix("exit 2\n--- stderr\neyelet: ").expect(&said);
+        assert_eq!(line.matches('\n').count(), 1, "{said}");
+        told.push_str(&format!("{}\n  {line}", arguments.join(" ").escape_debug()));
+    }
+    expect![[r#"
+
+          a command is missing; `eyelet --help` lists them
+        --cwd .
+          'eyelet' requires a subcommand but one was not provided [subcommands: call, list-dir, grep-files, read, bash, tools, limits, completions, man]; usage: eyelet [OPTIONS] <COMMAND>
+        lst-dir
+          unrecognized subcommand 'lst-dir'; a similar subcommand exists: 'list-dir'; usage: eyelet [OPTIONS] <COMMAND>
+        list-dir --limt 3
+          unexpected argument '--limt' found; a similar argument exists: '--limit'; usage: eyelet list-dir --limit <N> [DIR]
+        list-dir --limit x
+          invalid value 'x' for '--limit <N>': expected a whole number from 0 to 18446744073709551615; `--help` tells more
+        list-dir --limit -1
+          invalid value '-1' for '--limit <N>': expected a whole number from 0 to 18446744073709551615; `--help` tells more
+        list-dir --limit 18446744073709551616
+          invalid value '18446744073709551616' for '--limit <N>': expected a whole number from 0 to 18446744073709551615; `--help` tells more
+        list-dir a b
+          unexpected argument 'b' found; usage: eyelet list-dir [OPTIONS] [DIR]
+        list-dir 
+          a value is required for '[DIR]' but none was supplied; `--help` tells more
+        grep-files
+          the following required arguments were not provided: <PATTERN>; usage: eyelet grep-files <PATTERN> [PATH]
+        grep-files -x
+          unexpected argument '-x' found; to pass '-x' as a value, use '-- -x'; usage: eyelet grep-files [OPTIONS] <PATTERN> [PATH]
+        read
+          the following required arguments were not provided: <FILE>; usage: eyelet read <FILE>
+        read 
+          a value is required for '<FILE>' but none was supplied; `--help` tells more
+        bash
+          the following required arguments were not provided: <COMMAND>; usage: eyelet bash <COMMAND>
+        bash echo two
+          unexpected argument 'two' found; usage: eyelet bash [OPTIONS] <COMMAND>
+        bash true --keep middle
+          invalid value 'middle' for '--keep <PART>' [possible values: head, tail, both]; `--help` tells more
+        call
+          the following required arguments were not provided: <TOOL> <JSON>; usage: eyelet call <TOOL> <JSON>
+        call read
+          the following required arguments were not provided: <JSON>; usage: eyelet call <TOOL> <JSON>
+        call read {} {}
+          unexpected argument '{}' found; usage: eyelet call [OPTIONS] <TOOL> <JSON>
+        tools --format xml
+          invalid value 'xml' for '--format <FORMAT>' [possible values: mcp, openai, anthropic]; `--help` tells more
+        limits --json --markdown
+          the argument '--json' cannot be used with '--markdown'; usage: eyelet limits --json
+        completions tcsh
+          invalid value 'tcsh' for '<SHELL>' [possible values: bash, elvish, fish, powershell, zsh]; a similar value exists: 'zsh'
+        --cwd gone list-dir
+          --cwd needs a directory that can be opened, not `gone`: No such file or directory (os error 2)
+        --cwd a.txt call read {}
+          --cwd needs a directory that can be opened, not `a.txt`: not a directory
+        --root gone call read {}
+          --root needs a directory that can be opened, not `gone`: No such file or directory (os error 2)
+        --root a.txt read a.txt
+          --root needs a directory that can be opened, not `a.txt`: Not a directory (os error 20)
+        --spill-bytes 0 limits
+          invalid value '0' for '--spill-bytes <N>': 0 is not in 1..18446744073709551615; `--help` tells more
+        read a\u{1b}[31m \u{202e}\n
+          unexpected argument '\u{202e} ' found; usage: eyelet read [OPTIONS] <FILE>
+    "#]].assert_eq(&told);
+}
+
+#[test]
+fn a_path_that_is_not_utf8_is_told() {
+    let tree = TempTree::new("");
+    let path = OsStr::from_bytes(b"caf\xe9");
+    expect![[r#"
+        exit 2
+        --- stderr
+        eyelet: FILE must be UTF-8, and `/repo/caf�` is not; give it a name that is
+    "#]]
+    .assert_eq(&eyelet(&tree, [OsStr::new("read"), path]));
+    let words = [OsStr::new("grep-files"), OsStr::new("one"), path];
+    expect![[r#"
+        exit 2
+        --- stderr
+        eyelet: PATH must be UTF-8, and `/repo/caf�` is not; give it a name that is
+    "#]]
+    .assert_eq(&eyelet(&tree, words));
+    let words = [OsStr::new("bash"), path];
+    expect![[r#"
+        exit 2
+        --- stderr
+        eyelet: invalid UTF-8 was detected in one or more arguments; usage: eyelet bash [OPTIONS] <COMMAND>
+    "#]].assert_eq(&eyelet(&tree, words));
+}
+
+#[test]
+fn a_working_directory_that_is_gone_is_told() {
+    let tree = TempTree::new("d/");
+    let script = r#"cd d && rmdir ../d && "$0" list-dir"#;
+    let output = std::process::Command::new("sh")
+        .args(["-c", script])
+        .arg(crate::run::binary())
+        .current_dir(tree.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    expect![[r#"
+        eyelet: the working directory is gone (No such file or directory (os error 2)); name one with --cwd
+    "#]].assert_eq(&String::from_utf8_lossy(&output.stderr));
+}
