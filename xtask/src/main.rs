@@ -1,5 +1,6 @@
 //! The project's own chores. `cargo xtask test` passes everything that has to pass.
 
+mod bench;
 mod cargo;
 mod needs;
 mod ripgrep;
@@ -48,11 +49,17 @@ impl Workspace {
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let words: Vec<_> = arguments.iter().map(String::as_str).collect();
-    let ["test"] = words.as_slice() else {
-        eprintln!("usage: cargo xtask test");
-        return ExitCode::from(2);
+    let done = match words.as_slice() {
+        ["test"] => test(),
+        ["bench", words @ ..] if !words.is_empty() => bench::run(words),
+        _ => {
+            eprintln!(
+                "usage: cargo xtask test\n       cargo xtask bench NAME [--corpus DIR] [--quick]"
+            );
+            return ExitCode::from(2);
+        }
     };
-    match test() {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("{message}");

@@ -1,0 +1,96 @@
+//! Who takes part: a process, or a call of the library in this one.
+
+use std::ffi::OsStr;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Result;
+use crate::memory;
+
+/// Whose contender it is: every one of ours is compared with every peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Ours,
+    Peer,
+}
+
+/// One who does the work.
+pub(crate) struct Contender {
+    pub(crate) name: &'static str,
+    pub(crate) side: Side,
+    action: Action,
+}
+
+enum Action {
+    Process(Vec<String>),
+    Call(Box<dyn Fn() -> Result<()>>),
+}
+
+impl Contender {
+    pub(crate) fn process<W: AsRef<str>>(
+        name: &'static str,
+        side: Side,
+        words: impl IntoIterator<Item = W>,
+    ) -> Self {
+        let words = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
+        Contender { name, side, action: Action::Process(words) }
+    }
+
+    /// A call in this process: what a host that links the library waits for.
+    pub(crate) fn call(name: &'static str, call: impl Fn() -> Result<()> + 'static) -> Self {
+        Contender { name, side: Side::Ours, action: Action::Call(Box::new(call)) }
+    }
+
+    /// Does the work once. A process counts from before its start until it was waited for.
+    pub(crate) fn time(&self) -> Result<Duration> {
+        match &self.action {
+            Action::Process(words) => {
+                let mut command = command(words)?;
+                // Everyone's output is made and written, and nobody waits for a reader.
+                command.stdout(Stdio::null());
+                let start = Instant::now();
+                let status = command.status();
+                let time = start.elapsed();
+                let status = status.map_err(|error| format!("{}: {error}", self.name))?;
+                if status.success() { Ok(time) } else { Err(format!("{}: {status}", self.name)) }
+            }
+            Action::Call(call) => {
+                let start = Instant::now();
+                call()?;
+                Ok(start.elapsed())
+            }
+        }
+    }
+
+    /// The most memory that its process has resident, in bytes. A call has none of its own.
+    pub(crate) fn peak_memory(&self) -> Result<Option<u64>> {
+        match &self.action {
+            Action::Process(words) => memory::peak_of(words).map(Some),
+            Action::Call(_) => Ok(None),
+        }
+    }
+}
+
+/// The command of a program and its arguments, in an environment that is the same everywhere.
+pub(crate) fn command<W: AsRef<OsStr>>(words: &[W]) -> Result<Command> {
+    let (program, arguments) = words.split_first().ok_or("no program")?;
+    let mut command = Command::new(program);
+    command.args(arguments).env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
+    Ok(command)
+}
+
+/// What a command prints, once it has succeeded.
+pub(crate) fn output<W: AsRef<OsStr>>(words: &[W]) -> Result<Vec<u8>> {
+    let name = words.first().map_or("".into(), |word| word.as_ref().to_string_lossy());
+    let output = command(words)?.output().map_err(|error| format!("{name}: {error}"))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(format!("{name}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+/// The first line that a program says of its version.
+pub(crate) fn version(program: &str) -> Result<String> {
+    let said = output(&[program, "--version"])?;
+    Ok(String::from_utf8_lossy(&said).lines().next().unwrap_or_default().to_owned())
+}

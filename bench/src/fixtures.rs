@@ -1,0 +1,173 @@
+//! Files and trees that are made once under `target/bench` and found again by the next run. Their
+//! content follows from a fixed seed.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{BufWriter, Seek as _, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Result;
+use crate::options::said;
+
+pub(crate) const GIBIBYTE: u64 = 1 << 30;
+pub(crate) const TEBIBYTE: u64 = 1 << 40;
+
+/// The entries of the large trees.
+pub(crate) const MANY: usize = 1_000_000;
+const DIRECTORIES: usize = 1000;
+
+/// Where the fixtures are.
+pub(crate) struct Fixtures {
+    pub(crate) folder: PathBuf,
+}
+
+impl Fixtures {
+    /// A GiB of log lines.
+    pub(crate) fn log(&self) -> Result<PathBuf> {
+        self.once("log-1g", |path| {
+            let mut random = Random(1);
+            write_until(path, GIBIBYTE, |line, count| log_line(line, count, &mut random))
+        })
+    }
+
+    /// A GiB in one line: mostly ASCII, with a few characters of two to four bytes in between.
+    pub(crate) fn long_line(&self) -> Result<PathBuf> {
+        self.once("line-1g", |path| {
+            let mut random = Random(2);
+            write_until(path, GIBIBYTE - 1, |text, count| {
+                let (key, value) = (random.below(100_000), random.below(1_000_000));
+                let name = WORDS[random.below(WORDS.len())];
+                let _ = write!(text, "{{\"id\":{count},\"k{key}\":{value},\"name\":\"{name}\"}},");
+            })?;
+            let mut file = File::options().append(true).open(path).map_err(said)?;
+            file.write_all(b"\n").map_err(said)
+        })
+    }
+
+    /// A file of `size` bytes that is hole but for a page of lines at its start, middle and end.
+    pub(crate) fn sparse(&self, name: &str, size: u64) -> Result<PathBuf> {
+        self.once(name, |path| {
+            let mut file = File::create(path).map_err(said)?;
+            let lines = "a line between holes\n".repeat(SPARSE_LINES);
+            for start in [0, size / 2, size - lines.len() as u64] {
+                file.seek(SeekFrom::Start(start)).map_err(said)?;
+                file.write_all(lines.as_bytes()).map_err(said)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A thousand directories with 999 files each: a million entries.
+    pub(crate) fn tree(&self) -> Result<PathBuf> {
+        self.once("tree-1m", |top| {
+            for directory in 0..DIRECTORIES {
+                let here = top.join(format!("package-{directory:03}"));
+                fs::create_dir_all(&here).map_err(said)?;
+                make_files(&here, MANY / DIRECTORIES - 1)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// One directory with a million files.
+    pub(crate) fn flat(&self) -> Result<PathBuf> {
+        self.once("flat-1m", |top| {
+            fs::create_dir_all(top).map_err(said)?;
+            make_files(top, MANY)
+        })
+    }
+
+    /// Makes it under another name first, so that what was interrupted is not taken for done.
+    fn once(&self, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+        let done = self.folder.join(name);
+        if done.exists() {
+            return Ok(done);
+        }
+        println!("== making {name}, once");
+        let unfinished = self.folder.join(format!("{name}.unfinished"));
+        if unfinished.is_dir() {
+            fs::remove_dir_all(&unfinished).map_err(said)?;
+        }
+        fs::create_dir_all(&self.folder).map_err(said)?;
+        make(&unfinished)?;
+        fs::rename(&unfinished, &done).map_err(said)?;
+        Ok(done)
+    }
+}
+
+/// How many lines each of the three stretches of a sparse file has.
+pub(crate) const SPARSE_LINES: usize = 1000;
+
+const WORDS: [&str; 8] =
+    ["request", "café", "connection", "worker", "retry", "cache", "東京", "queue 🧵"];
+const LEVELS: [&str; 6] = ["INFO", "INFO", "INFO", "DEBUG", "WARN", "ERROR"];
+
+fn log_line(line: &mut String, count: u64, random: &mut Random) {
+    let second = count / 40;
+    let _ = write!(
+        line,
+        "2026-03-{:02}T{:02}:{:02}:{:02}.{:03}Z {} [{}-{}] request_id={:016x} status={} took={}ms",
+        1 + second / 86_400 % 28,
+        second / 3600 % 24,
+        second / 60 % 60,
+        second % 60,
+        random.below(1000),
+        LEVELS[random.below(LEVELS.len())],
+        WORDS[random.below(6)],
+        random.below(32),
+        random.next(),
+        [200, 200, 201, 404, 500][random.below(5)],
+        random.below(900),
+    );
+    for _ in 0..random.below(9) {
+        let _ = write!(line, " {}", WORDS[random.below(WORDS.len())]);
+    }
+    line.push('\n');
+}
+
+/// Writes pieces of text until the file has exactly `size` bytes; the last piece is cut.
+fn write_until(path: &Path, size: u64, mut piece: impl FnMut(&mut String, u64)) -> Result<()> {
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(path).map_err(said)?);
+    let mut text = String::new();
+    let (mut written, mut count) = (0, 0);
+    loop {
+        text.clear();
+        piece(&mut text, count);
+        count += 1;
+        if written + text.len() as u64 > size {
+            break;
+        }
+        written += text.len() as u64;
+        file.write_all(text.as_bytes()).map_err(said)?;
+    }
+    let rest = usize::try_from(size - written).unwrap_or(0);
+    file.write_all("x".repeat(rest).as_bytes()).map_err(said)?;
+    file.flush().map_err(said)
+}
+
+/// Empty files, made in an order that is not that of their names.
+fn make_files(directory: &Path, count: usize) -> Result<()> {
+    for index in 0..count {
+        // 7919 is prime and divides no count here, so every number comes once.
+        let number = index * 7919 % count;
+        File::create(directory.join(format!("module_{number:06}.rs"))).map_err(said)?;
+    }
+    Ok(())
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end as u64).unwrap_or(0)
+    }
+}

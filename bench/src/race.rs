@@ -1,0 +1,174 @@
+//! The run of one work: everyone in turn, round after round, so that a slow moment hits all.
+
+use serde::Serialize;
+
+use crate::Result;
+use crate::contender::{Contender, Side};
+use crate::target::{MEBIBYTE, Target, Verdict};
+
+/// A check that the answers are equal.
+pub(crate) type Check = Box<dyn Fn() -> Result<String>>;
+
+/// What is done, by whom, and what is to be reached.
+pub(crate) struct Work {
+    pub(crate) name: String,
+    /// Says what was found equal, or what differs.
+    pub(crate) check: Check,
+    pub(crate) contenders: Vec<Contender>,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// A work that was run.
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured {
+    pub(crate) work: String,
+    pub(crate) checked: String,
+    pub(crate) contenders: Vec<Times>,
+    pub(crate) ratios: Vec<Ratio>,
+    pub(crate) verdicts: Vec<Verdict>,
+}
+
+/// What a contender took.
+#[derive(Debug, Serialize)]
+pub(crate) struct Times {
+    pub(crate) name: &'static str,
+    pub(crate) median_ms: f64,
+    pub(crate) minimum_ms: f64,
+    pub(crate) peak_memory_bytes: Option<u64>,
+    /// In the order of the rounds.
+    pub(crate) samples_ms: Vec<f64>,
+    #[serde(skip)]
+    side: Side,
+}
+
+/// How many times as long the peer took.
+#[derive(Debug, Serialize)]
+pub(crate) struct Ratio {
+    pub(crate) ours: &'static str,
+    pub(crate) peer: &'static str,
+    pub(crate) medians: f64,
+    pub(crate) minima: f64,
+}
+
+pub(crate) fn run(work: Work, rounds: usize) -> Result<Measured> {
+    let checked = (work.check)().map_err(|message| format!("{}: {message}", work.name))?;
+    println!("   equal: {checked}");
+    // The round for the memory warms the caches as well.
+    let mut contenders = work
+        .contenders
+        .iter()
+        .map(|contender| {
+            let peak_memory_bytes = contender.peak_memory()?;
+            Ok(Times::new(contender, peak_memory_bytes))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    for _ in 0..rounds {
+        for (contender, times) in work.contenders.iter().zip(&mut contenders) {
+            times.samples_ms.push(contender.time()?.as_secs_f64() * 1000.0);
+        }
+    }
+    contenders.iter_mut().for_each(Times::sum_up);
+    let ratios = ratios(&contenders);
+    let verdicts =
+        work.targets.iter().flat_map(|target| judge(*target, &contenders, &ratios)).collect();
+    Ok(Measured { work: work.name, checked, contenders, ratios, verdicts })
+}
+
+impl Times {
+    fn new(contender: &Contender, peak_memory_bytes: Option<u64>) -> Self {
+        Times {
+            name: contender.name,
+            median_ms: f64::NAN,
+            minimum_ms: f64::NAN,
+            peak_memory_bytes,
+            samples_ms: Vec::new(),
+            side: contender.side,
+        }
+    }
+
+    fn sum_up(&mut self) {
+        let mut sorted = self.samples_ms.clone();
+        sorted.sort_by(f64::total_cmp);
+        self.minimum_ms = sorted.first().copied().unwrap_or(f64::NAN);
+        // The rounds are odd in number, so the middle is a sample.
+        self.median_ms = sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN);
+    }
+}
+
+fn ratios(contenders: &[Times]) -> Vec<Ratio> {
+    let of = |side| contenders.iter().filter(move |times| times.side == side);
+    of(Side::Ours)
+        .flat_map(|ours| {
+            of(Side::Peer).map(|peer| Ratio {
+                ours: ours.name,
+                peer: peer.name,
+                medians: peer.median_ms / ours.median_ms,
+                minima: peer.minimum_ms / ours.minimum_ms,
+            })
+        })
+        .collect()
+}
+
+fn judge(target: Target, contenders: &[Times], ratios: &[Ratio]) -> Vec<Verdict> {
+    match target {
+        Target::Faster { than, times } => ratios
+            .iter()
+            .filter(|ratio| ratio.peer == than)
+            .map(|ratio| Verdict {
+                what: format!("{} against {than}", ratio.ours),
+                measured: format!("{:.2}x", ratio.medians),
+                target: format!("at least {times:.1}x"),
+                reached: ratio.medians >= times,
+            })
+            .collect(),
+        Target::Within { who, milliseconds } => of(contenders, who)
+            .map(|times| Verdict {
+                what: format!("{who}, time"),
+                measured: format!("{:.2} ms", times.median_ms),
+                target: format!("at most {milliseconds} ms"),
+                reached: times.median_ms <= milliseconds,
+            })
+            .collect(),
+        Target::Memory { who, mebibytes } => of(contenders, who)
+            .filter_map(|times| {
+                let peak = times.peak_memory_bytes? as f64 / MEBIBYTE;
+                Some(Verdict {
+                    what: format!("{who}, peak memory"),
+                    measured: format!("{peak:.1} MiB"),
+                    target: format!("at most {mebibytes} MiB"),
+                    reached: peak <= mebibytes,
+                })
+            })
+            .collect(),
+    }
+}
+
+fn of<'t>(contenders: &'t [Times], name: &str) -> impl Iterator<Item = &'t Times> {
+    contenders.iter().filter(move |times| times.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_of_medians_and_minima_and_a_target_is_reached_by_the_median() {
+        let contender = |name, side| Contender::process(name, side, ["true"]);
+        let times = |name, side, samples: [f64; 3]| {
+            let mut times = Times::new(&contender(name, side), None);
+            times.samples_ms = samples.to_vec();
+            times.sum_up();
+            times
+        };
+        let both = [
+            times("ours", Side::Ours, [9.0, 1.0, 2.0]),
+            times("theirs", Side::Peer, [8.0, 5.0, 6.0]),
+        ];
+        let ratios = ratios(&both);
+        assert_eq!((ratios[0].medians, ratios[0].minima), (3.0, 5.0));
+        let reached = |wanted| {
+            judge(Target::Faster { than: "theirs", times: wanted }, &both, &ratios)[0].reached
+        };
+        assert!(reached(3.0) && !reached(3.1));
+    }
+}

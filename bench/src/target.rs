@@ -1,0 +1,25 @@
+//! What is to be reached, and whether it was.
+
+use serde::Serialize;
+
+/// A number to reach.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// Ours is at least this many times as fast as the peer, by medians.
+    Faster { than: &'static str, times: f64 },
+    /// The median of this contender of ours is at most so long.
+    Within { who: &'static str, milliseconds: f64 },
+    /// The peak of this contender of ours is at most so much.
+    Memory { who: &'static str, mebibytes: f64 },
+}
+
+/// A target with what was measured.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Verdict {
+    pub(crate) what: String,
+    pub(crate) measured: String,
+    pub(crate) target: String,
+    pub(crate) reached: bool,
+}
+
+pub(crate) const MEBIBYTE: f64 = 1024.0 * 1024.0;
