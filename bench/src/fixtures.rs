@@ -34,13 +34,11 @@ impl Fixtures {
     pub(crate) fn long_line(&self) -> Result<PathBuf> {
         self.once("line-1g", |path| {
             let mut random = Random(2);
-            write_until(path, GIBIBYTE - 1, |text, count| {
+            write_until(path, GIBIBYTE, |text, count| {
                 let (key, value) = (random.below(100_000), random.below(1_000_000));
                 let name = WORDS[random.below(WORDS.len())];
                 let _ = write!(text, "{{\"id\":{count},\"k{key}\":{value},\"name\":\"{name}\"}},");
-            })?;
-            let mut file = File::options().append(true).open(path).map_err(said)?;
-            file.write_all(b"\n").map_err(said)
+            })
         })
     }
 
@@ -125,7 +123,8 @@ fn log_line(line: &mut String, count: u64, random: &mut Random) {
     line.push('\n');
 }
 
-/// Writes pieces of text until the file has exactly `size` bytes; the last piece is cut.
+/// Writes pieces of text until the file has exactly `size` bytes. It ends in a newline, because
+/// `wc -l` counts newlines and `read` counts lines: without one they would rightly differ by one.
 fn write_until(path: &Path, size: u64, mut piece: impl FnMut(&mut String, u64)) -> Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path).map_err(said)?);
     let mut text = String::new();
@@ -134,14 +133,14 @@ fn write_until(path: &Path, size: u64, mut piece: impl FnMut(&mut String, u64)) 
         text.clear();
         piece(&mut text, count);
         count += 1;
-        if written + text.len() as u64 > size {
+        if written + text.len() as u64 >= size {
             break;
         }
         written += text.len() as u64;
         file.write_all(text.as_bytes()).map_err(said)?;
     }
-    let rest = usize::try_from(size - written).unwrap_or(0);
-    file.write_all("x".repeat(rest).as_bytes()).map_err(said)?;
+    let rest = usize::try_from(size - written - 1).unwrap_or(0);
+    file.write_all(("x".repeat(rest) + "\n").as_bytes()).map_err(said)?;
     file.flush().map_err(said)
 }
 
