@@ -280,6 +280,7 @@ impl Window {
                 return rest.get(start..).unwrap_or_default();
             }
             self.skip -= characters;
+            let unfinished = block.len() - valid.len();
             rest = rest.get(valid.len()..).unwrap_or_default();
             match invalid {
                 Some(0) => {}
@@ -287,8 +288,8 @@ impl Window {
                     self.skip -= 1;
                     rest = rest.get(length..).unwrap_or_default();
                 }
-                // A character that the block ends in, and so perhaps the piece.
-                None if rest.len() < CHARACTER_BYTES => {
+                // A character that the piece ends in. Where only the block does, the next one has it.
+                None if rest.len() == unfinished => {
                     self.partial = rest.to_vec();
                     return &[];
                 }

@@ -103,6 +103,22 @@ fn a_window_far_into_a_line_starts_at_its_character() {
 }
 
 #[test]
+fn characters_near_the_end_of_a_piece_count_once_each() {
+    for before in 32 * 1024 - 4..=32 * 1024 {
+        for after in 0..6 {
+            let first = "a".repeat(before) + "é" + &"b".repeat(after);
+            let line = first.clone() + "cdefgh";
+            let column = (before + after + 4) as u64;
+            let mut scan = LineScan::new(LinePage { offset: 1, limit: 1, column, width: 3 });
+            scan.push(first.as_bytes());
+            scan.push(b"cdefgh");
+            let expected: String = line.chars().skip(before + after + 3).take(3).collect();
+            assert_eq!(scan.finish().content, expected, "{before} before, {after} after");
+        }
+    }
+}
+
+#[test]
 fn a_hole_of_a_tebibyte_is_one_line() {
     let page = LinePage { offset: 1, limit: 10, column: 1, width: 3 };
     let mut scan = LineScan::new(page);
