@@ -1,8 +1,9 @@
 //! Runs the program `rg`.
 //!
 //! The search path was opened inside the roots before, but `rg` opens it again by its name: where
-//! someone replaces a directory by a link in between, it searches the link's target. This engine is
-//! for hosts that ask for it; the embedded one has no such gap.
+//! someone replaces a directory by a link in between, it searches the link's target. What it finds
+//! is opened again through the roots before it is named. This engine is for hosts that ask for it;
+//! the embedded one reads nothing outside in the first place.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -15,10 +16,11 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{AtFlags, CWD};
 
 use crate::bound::cut;
-use crate::call::{Stop, TurnContext, Watch};
+use crate::call::{Reach, Stop, TurnContext, Watch};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::STOP_INTERVAL;
 
+use super::confine::OpenFailure;
 use super::program;
 use super::search::{Hit, Query, SearchFailure, Tally, Target, modified};
 
@@ -45,7 +47,11 @@ pub(crate) fn search(
     let (status, complaint) = running.finish(watch, |bytes| {
         lines.feed(bytes, |line| match std::str::from_utf8(line) {
             Ok("") => {}
-            Ok(path) => hit(Hit { path: path.to_owned(), modified: modified_at(path) }),
+            Ok(path) => {
+                if let Some(modified) = modified_at(path, turn) {
+                    hit(Hit { path: path.to_owned(), modified });
+                }
+            }
             Err(_) => tally.not_utf8 += 1,
         });
     })?;
@@ -72,8 +78,18 @@ fn why(code: Option<i32>, status: ExitStatus, complaint: &[u8]) -> String {
     }
 }
 
-fn modified_at(path: &str) -> Option<i128> {
-    rustix::fs::statat(CWD, path, AtFlags::empty()).ok().map(|stat| modified(&stat))
+/// When a hit was changed last, none where it is gone; or nothing at all where the turn may not open
+/// it.
+fn modified_at(path: &str, turn: &TurnContext) -> Option<Option<i128>> {
+    if turn.reach == Reach::Everything && turn.hidden.is_nothing() {
+        let stat = rustix::fs::statat(CWD, path, AtFlags::empty());
+        return Some(stat.ok().map(|stat| modified(&stat)));
+    }
+    match turn.confine(path.into())?.open_file() {
+        Ok(file) => Some(rustix::fs::fstat(file).ok().map(|stat| modified(&stat))),
+        Err(OpenFailure::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Some(None),
+        Err(_) => None,
+    }
 }
 
 fn not_launched(why: &str) -> SearchFailure {

@@ -103,9 +103,9 @@ fn the_directory_is_the_one_that_was_checked() {
 
         cwd `/repo/file` cannot be used: Not a directory (os error 20)
         cwd `/repo/missing` cannot be used: No such file or directory (os error 2)
-        cwd `outward` is outside the roots (/repo); only a start with another --root reaches it
-        cwd `..` is outside the roots (/repo); only a start with another --root reaches it
-        cwd `/` is outside the roots (/repo); only a start with another --root reaches it
+        cwd `outward` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them
+        cwd `..` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them
+        cwd `/` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them
         cwd must not contain a NUL character"#]]
     .assert_eq(&answers.join("\n"));
 
