@@ -22,6 +22,7 @@ mod grep_differential;
 mod grep_files;
 mod grep_hostile;
 mod grep_rules;
+mod hidden;
 mod list_dir;
 mod models;
 mod paths;
