@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::confine::{Opened, Root, Veil};
@@ -146,8 +146,7 @@ impl<'b> Walk<'b> {
                     match rustix::fs::openat(self.here(), &step, how, Mode::empty()) {
                         Ok(handle) if last => return Ok(self.opened(handle, Some(&step))),
                         Ok(handle) => self.entered.push((step, handle)),
-                        // It was no link a moment ago.
-                        Err(Errno::LOOP) if retries < MAX_RETRIES => {
+                        Err(error) if retries < MAX_RETRIES && self.has_changed(&step, error) => {
                             retries += 1;
                             self.todo.push(step);
                         }
@@ -157,6 +156,15 @@ impl<'b> Walk<'b> {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Whether `error` came because a link took the place of what was no link a moment ago.
+    fn has_changed(&self, step: &OsStr, error: Errno) -> bool {
+        error == Errno::LOOP
+            || error == Errno::NOTDIR
+                && rustix::fs::statat(self.here(), step, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(
+                    |stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile,
+                )
     }
 
     fn here(&self) -> BorrowedFd<'_> {
