@@ -1,11 +1,5 @@
 //! `bash`: what it can be called with, where, and what it refuses.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    reason = "tests look at the world themselves, and fail where it is not as they need it"
-)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
