@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
-use eyelet::{Root, SandboxPolicy, Spill, TurnContext};
+use eyelet::{Hidden, Reach, Root, SandboxPolicy, Spill, TurnContext};
 
 use crate::args::Surroundings;
 use crate::failure::Failure;
@@ -22,7 +22,26 @@ pub(crate) fn build(surroundings: &Surroundings) -> Result<TurnContext, Failure>
         let opened = absolute(root).and_then(Root::open);
         turn = turn.with_root(opened.map_err(|error| refused("--root", root, &error))?);
     }
-    Ok(turn)
+    let hidden = hidden(surroundings, &turn)?;
+    let turn = turn.with_hidden(hidden);
+    Ok(if surroundings.read_anywhere { turn.with_reach(Reach::Everything) } else { turn })
+}
+
+/// What is not shown: what `--deny` names, and secrets as soon as anything is confined.
+fn hidden(surroundings: &Surroundings, turn: &TurnContext) -> Result<Hidden, Failure> {
+    let is_confined = !surroundings.roots.is_empty() || surroundings.read_anywhere;
+    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let hidden = match home {
+        Some(home) if is_confined => Hidden::nothing().with_secrets_of(&home),
+        Some(_) | None => Hidden::nothing(),
+    };
+    let mut folders: Vec<_> = turn.roots().collect();
+    if folders.is_empty() {
+        folders.push(turn.cwd());
+    }
+    let deny = |hidden: Hidden, glob: &String| hidden.with_denied(glob, &folders);
+    let hidden = surroundings.denied.iter().try_fold(hidden, deny);
+    hidden.map_err(|error| Failure::usage(error.message))
 }
 
 /// Where the output of commands is kept for the next call.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{ErrorCode, ToolError};
 use crate::world::confine::Root;
+use crate::world::hidden::Hidden;
 use crate::world::spill::Spill;
 
 /// One call as a door hands it to the router.
@@ -50,6 +51,15 @@ pub enum SandboxPolicy {
     WorkspaceWrite,
     /// Everything that the caller may do: no sandbox.
     Full,
+}
+
+/// What the tools that take a path may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything that the process may, but for what is hidden.
+    Everything,
+    /// The roots, and nothing where there are none.
+    Roots,
 }
 
 /// What looks for the pattern of `grep_files`.
@@ -107,8 +117,9 @@ impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment 
 #[derive(Clone, Debug)]
 pub struct TurnContext {
     pub(crate) cwd: Arc<Path>,
-    /// Empty means that the call is not confined.
     pub(crate) roots: Arc<[Arc<Root>]>,
+    pub(crate) reach: Reach,
+    pub(crate) hidden: Arc<Hidden>,
     pub(crate) sandbox: SandboxPolicy,
     pub(crate) search_engine: SearchEngine,
     pub(crate) environment: Arc<Environment>,
@@ -130,6 +141,8 @@ impl TurnContext {
         Ok(TurnContext {
             cwd: cwd.into(),
             roots: Arc::new([]),
+            reach: Reach::Everything,
+            hidden: Arc::default(),
             sandbox,
             search_engine: SearchEngine::default(),
             environment: Arc::default(),
@@ -142,7 +155,23 @@ impl TurnContext {
     /// Confines the turn to `root`, beside the roots it already has.
     #[must_use]
     pub fn with_root(mut self, root: Root) -> Self {
+        self.reach = Reach::Roots;
         self.roots = self.roots.iter().cloned().chain([Arc::new(root)]).collect();
+        self
+    }
+
+    /// What `list_dir`, `grep_files` and `read` may reach: the roots, of which there may be none,
+    /// or everything. A command is not concerned.
+    #[must_use]
+    pub fn with_reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
+        self
+    }
+
+    /// What is never shown, roots or not.
+    #[must_use]
+    pub fn with_hidden(mut self, hidden: Hidden) -> Self {
+        self.hidden = Arc::new(hidden);
         self
     }
 
@@ -186,7 +215,7 @@ impl TurnContext {
         &self.cwd
     }
 
-    /// The directories that calls are confined to; none means that they are not.
+    /// The directories that calls may be confined to.
     pub fn roots(&self) -> impl Iterator<Item = &Path> {
         self.roots.iter().map(|root| root.path())
     }
@@ -194,6 +223,12 @@ impl TurnContext {
     /// The policy for commands.
     pub fn sandbox(&self) -> SandboxPolicy {
         self.sandbox
+    }
+
+    /// The same turn for a command, whose roots nothing lifts.
+    pub(crate) fn for_commands(&self) -> TurnContext {
+        let reach = if self.roots.is_empty() { self.reach } else { Reach::Roots };
+        self.clone().with_reach(reach)
     }
 
     /// A watch that runs out after `limit`, at the deadline, or when the call is cancelled.

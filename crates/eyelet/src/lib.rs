@@ -47,7 +47,8 @@ mod world;
 
 pub use bound::names::is_escaped;
 pub use call::{
-    CancelFlag, Environment, SandboxPolicy, SearchEngine, ToolInvocation, ToolPayload, TurnContext,
+    CancelFlag, Environment, Reach, SandboxPolicy, SearchEngine, ToolInvocation, ToolPayload,
+    TurnContext,
 };
 pub use definitions::{DefinitionFormat, render_definitions};
 pub use error::{ErrorCode, FunctionCallError, ToolError};
@@ -55,4 +56,5 @@ pub use output::{Attached, Attachment, Envelope, FunctionOutput, Report, ToolOut
 pub use router::ToolRouter;
 pub use tool::{Tool, ToolDefinition};
 pub use world::confine::{ConfinedPath, Root};
+pub use world::hidden::{Hidden, SECRETS};
 pub use world::spill::Spill;

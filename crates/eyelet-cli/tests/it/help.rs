@@ -37,6 +37,10 @@ fn help_of_eyelet() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
@@ -67,6 +71,10 @@ fn help_of_call() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
@@ -99,6 +107,10 @@ fn help_of_list_dir() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
@@ -131,6 +143,10 @@ fn help_of_grep_files() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
@@ -163,6 +179,10 @@ fn help_of_read() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
@@ -193,6 +213,10 @@ fn help_of_bash() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have

@@ -5,19 +5,21 @@
     reason = "this is the one place that opens files, starts processes and asks the system"
 )]
 
+mod beneath;
 pub(crate) mod confine;
 pub(crate) mod dir;
 pub(crate) mod file;
 mod git_config;
 mod group;
+pub(crate) mod hidden;
 mod private;
 pub(crate) mod process;
+mod program;
 pub(crate) mod ripgrep;
 mod rule_files;
 mod rules;
 pub(crate) mod scan;
 pub(crate) mod search;
-mod shell;
 pub(crate) mod spill;
 mod stream;
 mod walk;
