@@ -2,6 +2,7 @@
 //! ripgrep's rules leave out.
 
 use std::ffi::{OsStr, OsString};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -141,19 +142,17 @@ impl<'w> Walk<'w> {
 
     fn entries(&mut self, directory: &Directory) -> Result<Vec<Entry>, Stop> {
         let mut entries = Vec::new();
-        let Ok(listing) = directory.entries() else {
-            self.passed.unreadable += 1;
-            return Ok(entries);
-        };
-        for entry in listing {
-            let Ok(entry) = entry else {
-                self.passed.unreadable += 1;
-                break;
-            };
-            entries.push(entry);
+        let mut stopped = Ok(());
+        let read = directory.each(|name, kind| {
+            entries.push(Entry { name: name.to_owned(), kind });
             if entries.len() % ENTRIES_PER_CHECK == 0 {
-                self.watch.check()?;
+                stopped = self.watch.check();
             }
+            if stopped.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        stopped?;
+        if read.is_err() {
+            self.passed.unreadable += 1;
         }
         Ok(entries)
     }
