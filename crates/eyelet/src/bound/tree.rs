@@ -87,6 +87,12 @@ impl Tree {
         self.0.get_mut(id)
     }
 
+    /// The directory that an entry is in, unless that is the top.
+    pub(crate) fn parent(&self, node: &Node) -> Option<(usize, &Node)> {
+        let id = node.parent?;
+        Some((id, self.node(id)?))
+    }
+
     pub(crate) fn level(&self, id: usize) -> usize {
         self.node(id).map_or(0, |node| node.level)
     }

@@ -19,6 +19,7 @@ use crate::limits::{Limit, MAX_ANSWER_BYTES, TIME_LIMIT};
 use crate::output::{Report, TextData, too_large_answer};
 use crate::tool::{Tool, ToolDefinition};
 use crate::world::confine::OpenFailure;
+use crate::world::descent::Descent;
 use crate::world::dir::Directory;
 
 /// How many entries a page has where no limit is asked for.
@@ -190,7 +191,10 @@ impl Tool for ListDir {
 
 impl Report for ListDirReport {
     fn content(&self) -> String {
-        let mut content = format!("Absolute path: {}", self.dir_path);
+        let lines = self.entries.iter().map(|entry| line_bytes(entry.depth, entry.name.as_bytes()));
+        let mut content = String::with_capacity(self.dir_path.len() + lines.sum::<usize>() + 64);
+        content.push_str("Absolute path: ");
+        content.push_str(&self.dir_path);
         for entry in &self.entries {
             content.push('\n');
             entry.write_line(&mut content);
@@ -246,12 +250,12 @@ fn breadth_first(
     watch: &Watch,
 ) -> Result<(), ToolError> {
     let mut queue = VecDeque::from([None]);
-    let mut opener = Opener { top, parent: None };
+    let mut descent = Descent::new(top);
     while let Some(directory) = queue.pop_front() {
         if found.is_certain() {
             break;
         }
-        let read = opener
+        let read = descent
             .open(&found.tree, directory)
             .and_then(|opened| read_sorted(opened.as_ref().unwrap_or(top), found.wanted(), watch));
         let names = match read {
@@ -301,28 +305,6 @@ fn read_sorted(directory: &Directory, wanted: usize, watch: &Watch) -> std::io::
     })?;
     names.sort_unstable_by(Name::order);
     Ok(names)
-}
-
-/// Opens directories of the tree, each from its parent's handle while siblings are listed.
-struct Opener<'t> {
-    top: &'t Directory,
-    parent: Option<(usize, Directory)>,
-}
-
-impl Opener<'_> {
-    /// The directory `id`; none is the top.
-    fn open(&mut self, tree: &Tree, id: Option<usize>) -> std::io::Result<Option<Directory>> {
-        let Some(node) = id.and_then(|id| tree.node(id)) else { return Ok(None) };
-        let Some(parent) = node.parent else {
-            return self.top.open_directory(&node.name.raw).map(Some);
-        };
-        let at_hand = self.parent.take().filter(|(id, _)| *id == parent);
-        let (_, directory) = match at_hand {
-            Some(at_hand) => self.parent.insert(at_hand),
-            None => self.parent.insert((parent, self.top.open_below(tree.path(parent))?)),
-        };
-        directory.open_directory(&node.name.raw).map(Some)
-    }
 }
 
 /// What was found so far: the page, and the directories that lead to the rest.

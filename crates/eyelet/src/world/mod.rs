@@ -7,6 +7,7 @@
 
 mod beneath;
 pub(crate) mod confine;
+pub(crate) mod descent;
 pub(crate) mod dir;
 pub(crate) mod file;
 mod git_config;
