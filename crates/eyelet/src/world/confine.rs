@@ -15,7 +15,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bound::names;
-use crate::call::TurnContext;
+use crate::call::{SandboxPolicy, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 
 /// How many links one path may lead through; the kernel's own limit.
@@ -61,6 +61,16 @@ impl Root {
     /// A root over a directory that is open already.
     pub(crate) fn over(path: PathBuf, handle: OwnedFd) -> Root {
         Root { real: path.clone(), path, handle }
+    }
+
+    /// The same directory, which also goes by `name`.
+    pub(super) fn also_named(&self, name: &Path) -> io::Result<Root> {
+        let handle = self.handle.try_clone()?;
+        Ok(Root { path: name.to_owned(), real: self.real.clone(), handle })
+    }
+
+    pub(super) fn handle(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
     }
 
     /// The path that it was opened by.
@@ -117,7 +127,7 @@ impl TurnContext {
     /// The path that `text` names for this turn, relative ones against its working directory.
     ///
     /// `argument` is the name of the argument that it came in, for the error's text. Roots are
-    /// looked through first, then the spill folder.
+    /// looked through first, then the spill folder, then the session's private temp folder.
     ///
     /// # Errors
     /// `invalid_input` for a path with a NUL, `outside_root` where the roots do not hold it.
@@ -136,13 +146,23 @@ impl TurnContext {
             return Some(ConfinedPath { shown, place: Place::Anywhere });
         }
         let spill = self.spill.as_ref().and_then(|spill| spill.root());
-        let allowed: Arc<[Arc<Root>]> = match spill {
-            Some(spill) => self.roots.iter().cloned().chain([spill]).collect(),
-            None => Arc::clone(&self.roots),
+        let allowed: Arc<[Arc<Root>]> = match (spill, self.private_temp()) {
+            (None, None) => Arc::clone(&self.roots),
+            (spill, temp) => self.roots.iter().cloned().chain(spill).chain(temp).collect(),
         };
         let (index, rest) = below(&allowed, &shown)?;
         let rest = rest.to_owned();
         Some(ConfinedPath { shown, place: Place::Below { allowed, index, rest } })
+    }
+
+    /// The temp folder of sandboxed commands, once there is one.
+    fn private_temp(&self) -> Option<Arc<Root>> {
+        let settings = self.settings.as_ref()?;
+        let temp = settings.private_temp.as_ref()?;
+        if matches!(self.sandbox, SandboxPolicy::Full | SandboxPolicy::Off) || !temp.is_made() {
+            return None;
+        }
+        temp.root(settings.tier())
     }
 
     /// The error for a path that leads out of the roots.

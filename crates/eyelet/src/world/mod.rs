@@ -6,18 +6,22 @@
 )]
 
 pub(crate) mod confine;
+mod denied;
 pub(crate) mod dir;
 pub(crate) mod file;
 mod git_config;
 mod group;
 mod private;
+pub(crate) mod private_temp;
 pub(crate) mod process;
 pub(crate) mod ripgrep;
 mod rule_files;
 mod rules;
+pub(crate) mod sandbox;
 pub(crate) mod scan;
 pub(crate) mod search;
 mod shell;
 pub(crate) mod spill;
 mod stream;
+mod supervised;
 mod walk;

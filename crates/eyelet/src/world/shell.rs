@@ -23,6 +23,12 @@ pub(super) fn find(environment: &Environment) -> PathBuf {
     found("bash").or_else(|| found("sh")).unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }
 
+/// The shell's arguments for a command.
+pub(super) fn arguments(command: &str) -> [&str; 3] {
+    // Without the dashes a command that begins with one would be taken for an option.
+    ["-c", "--", command]
+}
+
 fn is_executable(path: &Path) -> bool {
     rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::empty()).is_ok()
         && rustix::fs::stat(path)
