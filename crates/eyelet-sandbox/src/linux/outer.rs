@@ -95,6 +95,16 @@ fn check(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
     if request.roots.iter().any(|root| root.path.parent().is_none()) {
         return Err("a root of `/` leaves nothing to protect".to_owned());
     }
+    if tier == Tier::Landlock {
+        let is_in_a_root = |path: &std::path::PathBuf| {
+            request.roots.iter().any(|root| path.starts_with(&root.path))
+        };
+        let mut hidden = request.hidden.iter().filter_map(|path| path.0.canonicalize().ok());
+        if let Some(path) = hidden.find(is_in_a_root) {
+            let path = path.display();
+            return Err(format!("{path} lies in a root and cannot be hidden without namespaces"));
+        }
+    }
     if request.strictness == Strictness::Strict {
         let mut gaps = machine(None).gaps(tier);
         gaps.retain(|gap| gap.is_refused_by_strict);
