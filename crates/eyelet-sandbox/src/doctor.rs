@@ -128,7 +128,6 @@ impl SandboxRequest {
             hidden: Vec::new(),
             denies_globs: false,
             protected: Vec::new(),
-            reverted: None,
             program: None,
         }
     }

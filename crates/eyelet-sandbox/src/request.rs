@@ -110,8 +110,6 @@ pub struct SandboxRequest {
     pub denies_globs: bool,
     /// Paths below each root that stay as they are, or absent.
     pub protected: Vec<RawPath>,
-    /// Where what appeared at a protected path is moved.
-    pub reverted: Option<RawPath>,
     /// What to run; none to find out what the machine can enforce.
     pub program: Option<Program>,
 }

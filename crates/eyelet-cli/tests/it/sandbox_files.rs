@@ -13,6 +13,10 @@ fn writing_outside_the_roots_fails_and_leaves_nothing() {
             assert!(workspace.fails(tier, &format!("echo x > {target}")), "{tier:?} {target}");
             assert!(workspace.fails(tier, &format!("mkdir {target}")), "{tier:?} {target}");
         }
+        // The result names the sandbox, where the command may have met it.
+        let data = workspace.data(tier, "echo x > /etc/eyelet-x");
+        assert_eq!(data["sandbox"], "workspace-write", "{data}");
+        assert!(workspace.data(tier, "true").get("sandbox").is_none());
         assert_eq!(fs::read_dir(workspace.outside()).unwrap().count(), 0);
         assert!(!workspace.tree.beside().join("x").exists());
         let written =
@@ -133,6 +137,25 @@ fn what_was_undone_is_kept_where_no_program_looks_for_it() {
         assert!(!workspace.at(".claude").is_symlink());
         assert!(fs::metadata("/etc/passwd").is_ok());
     }
+}
+
+#[test]
+fn what_a_command_leaves_in_the_way_of_the_next_one_is_passed() {
+    // Both lie below the real `/tmp`, and are put back into the private one.
+    let workspace = Workspace::new("");
+    let folder = workspace.tree.path().parent().unwrap().to_str().unwrap().to_owned();
+    if !folder.starts_with("/tmp/") {
+        return;
+    }
+    let session = crate::sandbox_rounds::session(&workspace, eyelet_sandbox::Tier::Namespaces);
+    let run = |command: &str| {
+        use eyelet::Tool as _;
+        eyelet::tools::Bash.run(eyelet::tools::BashArgs::new(command), &session).unwrap()
+    };
+    let report = run(&format!("cd /; mv {folder} /tmp/away; ln -s /etc {folder}; ls -d {folder}"));
+    assert_eq!(report.exit_code, 0, "{report:?}");
+    assert_eq!(run("echo works > file; cat file").stdout.text(), "works\n");
+    assert_eq!(fs::read_to_string(workspace.at("file")).unwrap(), "works\n");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn a_stopped_and_continued_eyelet_answers_as_if_nothing_had_been() {
 }
 
 /// A session in this process, as a server has one.
-fn session(workspace: &Workspace, tier: Tier) -> TurnContext {
+pub(crate) fn session(workspace: &Workspace, tier: Tier) -> TurnContext {
     let temp = workspace.tree.beside();
     let settings = SandboxSettings::new(Supervisor::at(binary()))
         .with_tier(TierChoice::Only(tier))

@@ -18,7 +18,8 @@ impl<'r> Layout<'r> {
     pub(super) fn of(request: &'r SandboxRequest, tier: Tier) -> Self {
         let holds_tmp = request.roots.iter().any(|root| Path::new(TMP).starts_with(&root.path));
         let is_sandbox = request.policy != Policy::Full && tier == Tier::Namespaces;
-        let covers_tmp = is_sandbox && request.private_temp.is_some() && !holds_tmp;
+        let is_folder = || Path::new(TMP).symlink_metadata().is_ok_and(|found| found.is_dir());
+        let covers_tmp = is_sandbox && request.private_temp.is_some() && !holds_tmp && is_folder();
         Layout { request, covers_tmp }
     }
 

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
@@ -43,19 +43,26 @@ impl Failure {
     }
 
     /// Whether the system does not allow or does not know it, so that another tier may be tried.
+    /// Anything else may pass: then no command runs, rather than one in a weaker sandbox.
     pub(super) fn is_refusal(&self) -> bool {
-        let refusals = [
-            Errno::PERM,
-            Errno::ACCESS,
-            Errno::NOSYS,
-            Errno::INVAL,
-            Errno::USERS,
-            Errno::NOSPC,
-            Errno::OPNOTSUPP,
-        ];
-        let number = self.error.raw_os_error();
-        refusals.iter().any(|refusal| Some(refusal.raw_os_error()) == number)
+        is_one_of(&self.error, &[])
     }
+
+    /// The same failure as one that is never a refusal.
+    fn own(self) -> Failure {
+        Failure { what: self.what, error: io::Error::other(self.error.to_string()) }
+    }
+}
+
+/// Whether the system refuses new namespaces: it may also have a limit of none.
+pub(super) fn is_refusal(error: &io::Error) -> bool {
+    is_one_of(error, &[Errno::USERS, Errno::NOSPC])
+}
+
+fn is_one_of(error: &io::Error, others: &[Errno]) -> bool {
+    let refusals = [Errno::PERM, Errno::ACCESS, Errno::NOSYS, Errno::INVAL, Errno::OPNOTSUPP];
+    let number = error.raw_os_error();
+    refusals.iter().chain(others).any(|refusal| Some(refusal.raw_os_error()) == number)
 }
 
 /// The namespaces that a copy of this process has to be put into.
@@ -136,7 +143,7 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
 
     let inside = layout.inside(&here);
     std::env::set_current_dir(&inside)
-        .map_err(Failure::at(format!("entering {}", inside.display())))?;
+        .map_err(|error| Failure::at(format!("entering {}", inside.display()))(error).own())?;
     let after = rustix::fs::stat(".").map_err(Failure::at("the working directory"))?;
     if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino) {
         let error = io::Error::other("it is not the one that was checked");
@@ -181,7 +188,7 @@ impl Copied {
             |error| Failure { what: format!("putting {} back", self.path.display()), error };
         let below_tmp = self.path.strip_prefix(TMP).ok().filter(|_| layout.covers_tmp);
         let target = match below_tmp {
-            Some(below) => make_path(below).map_err(failed)?,
+            Some(below) => make_path(below).map_err(|error| failed(error).own())?,
             None => {
                 let target = open_without_links(&self.path).map_err(failed)?;
                 let found = rustix::fs::fstat(&target).map_err(|error| failed(error.into()))?;
@@ -220,7 +227,7 @@ fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
 }
 
 /// Makes the folders of `below` in the private `/tmp`. An earlier command may have put anything
-/// there: nothing but folders is entered.
+/// there: nothing but folders is entered, and what is in the way goes.
 fn make_path(below: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut here = openat(CWD, TMP, flags, Mode::empty())?;
@@ -230,7 +237,13 @@ fn make_path(below: &Path) -> io::Result<OwnedFd> {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
-        here = openat(&here, name, flags, Mode::empty())?;
+        let mut entered = openat(&here, name, flags, Mode::empty());
+        if matches!(entered, Err(Errno::LOOP | Errno::NOTDIR)) {
+            rustix::fs::unlinkat(&here, name, AtFlags::empty())?;
+            rustix::fs::mkdirat(&here, name, Mode::RWXU)?;
+            entered = openat(&here, name, flags, Mode::empty());
+        }
+        here = entered?;
     }
     Ok(here)
 }

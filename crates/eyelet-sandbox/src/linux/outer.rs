@@ -142,12 +142,17 @@ fn start_in(
             Inner { request, tier, mapped, control, channel: theirs }.run()
         }
         Ok(Forked::Parent(pid)) => pid,
-        Err(error) => return Err(failed("new namespaces", error, true)),
+        Err(error) => {
+            let is_refusal = namespaces::is_refusal(&error);
+            return Err(failed("new namespaces", error, is_refusal));
+        }
     };
     drop(theirs);
     match read_framed::<Setup>(&channel) {
         Ok(Ok(())) => {
             let _ = silence();
+            // Not before: the inner process could not have written its own user map.
+            crate::shield_this_process();
             Ok(Running { inner, channel, tier, guard })
         }
         Ok(Err(failure)) => {

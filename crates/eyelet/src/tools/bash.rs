@@ -80,6 +80,8 @@ pub struct BashReport {
     pub cancelled: bool,
     /// How many seconds it had.
     pub timeout_secs: u64,
+    /// The policy of the sandbox that it ran in, if in any.
+    pub sandbox: Option<SandboxPolicy>,
     /// What it did to protected paths, and was undone.
     pub sandbox_reverted: Vec<Reverted>,
 }
@@ -168,12 +170,12 @@ impl Tool for Bash {
         let outcome = process::run(&job, &watch).map_err(refused)?;
         // A deadline of the turn may come first.
         let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
-        Ok(BashReport::of(outcome, timeout_secs))
+        Ok(BashReport::of(outcome, timeout_secs, turn.sandbox()))
     }
 }
 
 impl BashReport {
-    fn of(outcome: Outcome, timeout_secs: u64) -> Self {
+    fn of(outcome: Outcome, timeout_secs: u64, policy: SandboxPolicy) -> Self {
         let Outcome { end, stdout, stderr, reverted } = outcome;
         let (exit_code, stop) = match end {
             End::Exited(code) => (code, None),
@@ -186,6 +188,7 @@ impl BashReport {
             timed_out: stop == Some(Stop::TimedOut),
             cancelled: stop == Some(Stop::Cancelled),
             timeout_secs,
+            sandbox: Some(policy).filter(|policy| *policy != SandboxPolicy::Full),
             sandbox_reverted: reverted,
         }
     }
@@ -230,6 +233,8 @@ impl Serialize for BashReport {
             stdout_spill_error: self.stdout.spill_error(),
             stderr_spill_error: self.stderr.spill_error(),
             cancelled: self.cancelled.then_some(true),
+            // A command that failed may have met the sandbox.
+            sandbox: self.sandbox.filter(|_| !self.success()).map(SandboxPolicy::as_str),
             sandbox_reverted: self.sandbox_reverted.iter().map(reverted).collect(),
         }
         .serialize(serializer)
@@ -260,6 +265,8 @@ struct BashData<'a> {
     stderr_spill_error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cancelled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sandbox_reverted: Vec<String>,
 }

@@ -108,7 +108,7 @@ enum Tree {
     /// This process does, as far as it stays in one group.
     Group(Group),
     /// A supervisor does, wherever it goes.
-    Supervised(Supervisee),
+    Supervised(Box<Supervisee>),
 }
 
 impl Tree {
@@ -139,7 +139,7 @@ impl Running {
         let (tree, outputs) = match job.order {
             Some(order) => {
                 let (supervisee, outputs) = Supervisee::start(order, job.directory)?;
-                (Tree::Supervised(supervisee), outputs)
+                (Tree::Supervised(Box::new(supervisee)), outputs)
             }
             None => {
                 let (group, outputs) = Group::start(job)?;

@@ -64,7 +64,6 @@ impl Order {
             hidden: Vec::new(),
             denies_globs: false,
             protected: Vec::new(),
-            reverted: None,
             program: Some(program(turn, settings, command, directory)),
         };
         if policy != Policy::Full {
