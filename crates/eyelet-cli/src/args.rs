@@ -40,6 +40,12 @@ pub(crate) struct Surroundings {
     /// Confine to this directory; may be given several times [default: not confined]
     #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) roots: Vec<PathBuf>,
+    /// Let list_dir, grep_files and read reach everything in spite of --root; secrets stay hidden
+    #[arg(long)]
+    pub(crate) read_anywhere: bool,
+    /// Hide what GLOB matches, absolute or relative to each root; may be given several times
+    #[arg(long = "deny", value_name = "GLOB")]
+    pub(crate) denied: Vec<String>,
     /// What grep_files searches with: ripgrep's libraries or the program [default: embedded]
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub(crate) search_engine: Option<Engine>,
@@ -70,6 +76,8 @@ impl Surroundings {
         Surroundings {
             cwd: after.cwd.clone().or_else(|| self.cwd.clone()),
             roots: self.roots.iter().chain(&after.roots).cloned().collect(),
+            read_anywhere: self.read_anywhere || after.read_anywhere,
+            denied: self.denied.iter().chain(&after.denied).cloned().collect(),
             search_engine: after.search_engine.or(self.search_engine),
             spill_bytes: after.spill_bytes.or(self.spill_bytes),
             sandbox: after.sandbox.or(self.sandbox),

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
-use eyelet::{PrivateTemp, Root, SandboxPolicy, SandboxSettings, Spill, TurnContext};
+use eyelet::{
+    Hidden, PrivateTemp, Reach, Root, SandboxPolicy, SandboxSettings, Spill, TurnContext,
+};
 use eyelet_sandbox::{Network, Strictness, Supervisor, Tier, TierChoice};
 
 use crate::args::Surroundings;
@@ -25,7 +27,28 @@ pub(crate) fn build(surroundings: &Surroundings) -> Result<TurnContext, Failure>
         let opened = absolute(root).and_then(Root::open);
         turn = turn.with_root(opened.map_err(|error| refused("--root", root, &error))?);
     }
-    Ok(turn)
+    let hidden = hidden(surroundings, &turn)?;
+    let turn = turn.with_hidden(hidden);
+    Ok(if surroundings.read_anywhere { turn.with_reach(Reach::Everything) } else { turn })
+}
+
+/// What is not shown: what `--deny` names, and secrets as soon as anything is confined.
+fn hidden(surroundings: &Surroundings, turn: &TurnContext) -> Result<Hidden, Failure> {
+    let is_confined = !surroundings.roots.is_empty()
+        || surroundings.read_anywhere
+        || turn.sandbox() != SandboxPolicy::Full;
+    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let hidden = match home {
+        Some(home) if is_confined => Hidden::nothing().with_secrets_of(&home),
+        Some(_) | None => Hidden::nothing(),
+    };
+    let mut folders: Vec<_> = turn.roots().collect();
+    if folders.is_empty() {
+        folders.push(turn.cwd());
+    }
+    let deny = |hidden: Hidden, glob: &String| hidden.with_denied(glob, &folders);
+    let hidden = surroundings.denied.iter().try_fold(hidden, deny);
+    hidden.map_err(|error| Failure::usage(error.message))
 }
 
 /// How commands are supervised. The private temp folder lasts as long as this call.
@@ -40,9 +63,6 @@ fn sandbox(surroundings: &Surroundings) -> SandboxSettings {
     }
     if surroundings.force_tier2 {
         settings = settings.with_tier(TierChoice::Only(Tier::Landlock));
-    }
-    if let Some(home) = env::home_dir().filter(|home| home.is_absolute()) {
-        settings = settings.with_secrets_hidden(&home);
     }
     if surroundings.sandbox.is_some() {
         settings = settings.with_private_temp(Arc::new(PrivateTemp::session(temp_dir())));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::error::{ErrorCode, ToolError};
 use crate::sandbox::SandboxSettings;
 use crate::world::confine::Root;
+use crate::world::hidden::Hidden;
 use crate::world::spill::Spill;
 
 /// One call as a door hands it to the router.
@@ -63,6 +64,15 @@ impl SandboxPolicy {
             SandboxPolicy::Full => "full",
         }
     }
+}
+
+/// What the tools that take a path may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything that the process may, but for what is hidden.
+    Everything,
+    /// The roots, and nothing where there are none.
+    Roots,
 }
 
 /// What looks for the pattern of `grep_files`.
@@ -120,8 +130,9 @@ impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment 
 #[derive(Clone, Debug)]
 pub struct TurnContext {
     pub(crate) cwd: Arc<Path>,
-    /// Empty means that the call is not confined.
     pub(crate) roots: Arc<[Arc<Root>]>,
+    pub(crate) reach: Reach,
+    pub(crate) hidden: Arc<Hidden>,
     pub(crate) sandbox: SandboxPolicy,
     pub(crate) settings: Option<Arc<SandboxSettings>>,
     pub(crate) search_engine: SearchEngine,
@@ -144,6 +155,8 @@ impl TurnContext {
         Ok(TurnContext {
             cwd: cwd.into(),
             roots: Arc::new([]),
+            reach: Reach::Everything,
+            hidden: Arc::default(),
             sandbox,
             settings: None,
             search_engine: SearchEngine::default(),
@@ -157,6 +170,7 @@ impl TurnContext {
     /// Confines the turn to `root`, beside the roots it already has.
     #[must_use]
     pub fn with_root(mut self, root: Root) -> Self {
+        self.reach = Reach::Roots;
         self.roots = self.roots.iter().cloned().chain([Arc::new(root)]).collect();
         self
     }
@@ -166,6 +180,21 @@ impl TurnContext {
     #[must_use]
     pub fn with_sandbox_settings(mut self, settings: Arc<SandboxSettings>) -> Self {
         self.settings = Some(settings);
+        self
+    }
+
+    /// What `list_dir`, `grep_files` and `read` may reach: the roots, of which there may be none,
+    /// or everything. A command is not concerned.
+    #[must_use]
+    pub fn with_reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
+        self
+    }
+
+    /// What is never shown, roots or not.
+    #[must_use]
+    pub fn with_hidden(mut self, hidden: Hidden) -> Self {
+        self.hidden = Arc::new(hidden);
         self
     }
 
@@ -209,7 +238,7 @@ impl TurnContext {
         &self.cwd
     }
 
-    /// The directories that calls are confined to; none means that they are not.
+    /// The directories that calls may be confined to.
     pub fn roots(&self) -> impl Iterator<Item = &Path> {
         self.roots.iter().map(|root| root.path())
     }
@@ -217,6 +246,12 @@ impl TurnContext {
     /// The policy for commands.
     pub fn sandbox(&self) -> SandboxPolicy {
         self.sandbox
+    }
+
+    /// The same turn for a command, whose roots nothing lifts.
+    pub(crate) fn for_commands(&self) -> TurnContext {
+        let reach = if self.roots.is_empty() { self.reach } else { Reach::Roots };
+        self.clone().with_reach(reach)
     }
 
     /// A watch that runs out after `limit`, at the deadline, or when the call is cancelled.

@@ -1,35 +1,13 @@
 //! What a host decides about the sandbox of commands, and the lists that stand behind it.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use eyelet_sandbox::{Network, Strictness, Supervisor, Tier, TierChoice};
 
 use crate::call::Environment;
 use crate::world::private_temp::PrivateTemp;
-
-/// What is hidden in the home folder under every policy but `full`.
-pub const SECRETS: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".config/gcloud",
-    ".kube",
-    ".docker/config.json",
-    ".netrc",
-    ".git-credentials",
-    ".config/gh",
-    ".npmrc",
-    ".pypirc",
-    ".mozilla",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".copilot",
-];
 
 /// What stays as it is, or absent, below each root: ways to have something executed later, outside
 /// of the sandbox.
@@ -124,16 +102,14 @@ pub struct SandboxSettings {
     pub(crate) network: Network,
     pub(crate) strictness: Strictness,
     pub(crate) environment_names: Vec<OsString>,
-    pub(crate) hidden: Vec<PathBuf>,
-    pub(crate) denied: Vec<String>,
-    /// What the globs match, as of the first command.
+    /// What `--deny` matches, as of the first command.
     pub(crate) denied_paths: OnceLock<Result<Vec<PathBuf>, String>>,
     pub(crate) private_temp: Option<Arc<PrivateTemp>>,
 }
 
 impl SandboxSettings {
-    /// Commands run under `supervisor`, without network, with no variables beside the usual ones,
-    /// nothing hidden and no private temp folder.
+    /// Commands run under `supervisor`, without network, with no variables beside the usual ones
+    /// and no private temp folder.
     pub fn new(supervisor: Supervisor) -> Self {
         SandboxSettings {
             supervisor,
@@ -141,8 +117,6 @@ impl SandboxSettings {
             network: Network::Off,
             strictness: Strictness::Ordinary,
             environment_names: Vec::new(),
-            hidden: Vec::new(),
-            denied: Vec::new(),
             denied_paths: OnceLock::new(),
             private_temp: None,
         }
@@ -173,28 +147,6 @@ impl SandboxSettings {
     #[must_use]
     pub fn with_environment_names(mut self, names: impl IntoIterator<Item = OsString>) -> Self {
         self.environment_names.extend(names);
-        self
-    }
-
-    /// Hides [`SECRETS`] below `home`.
-    #[must_use]
-    pub fn with_secrets_hidden(self, home: &Path) -> Self {
-        let secrets: Vec<_> = SECRETS.iter().map(|name| home.join(name)).collect();
-        self.with_hidden(secrets)
-    }
-
-    /// Hides these files and folders, absolute.
-    #[must_use]
-    pub fn with_hidden(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.hidden.extend(paths);
-        self
-    }
-
-    /// Hides what these globs match in the roots when the first command runs: absolute ones, or
-    /// relative to each root. Letters of either case match.
-    #[must_use]
-    pub fn with_denied(mut self, globs: impl IntoIterator<Item = String>) -> Self {
-        self.denied.extend(globs);
         self
     }
 

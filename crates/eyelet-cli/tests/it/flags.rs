@@ -39,7 +39,7 @@ fn root_confines_before_or_after_the_command() {
     let expected = expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"outside_root","message":"path `a.txt` is outside the roots (/repo/d); only a start with another --root reaches it"}}
+        {"ok":false,"error":{"code":"outside_root","message":"path `a.txt` is outside the roots (/repo/d); --root DIR at the start adds one, --read-anywhere lifts them"}}
     "#]];
     expected.assert_eq(&same([
         eyelet(&tree, ["--root", "d", "call", "read", READ]),
@@ -66,7 +66,7 @@ fn roots_before_and_after_the_command_add_up() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: path `/repo/three/a.txt` is outside the roots (/repo/one, /repo/two); only a start with another --root reaches it
+        eyelet: path `/repo/three/a.txt` is outside the roots (/repo/one, /repo/two); --root DIR at the start adds one, --read-anywhere lifts them
     "#]].assert_eq(&read("three/a.txt"));
 }
 

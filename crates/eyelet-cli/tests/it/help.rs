@@ -38,6 +38,10 @@ fn help_of_eyelet() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
@@ -76,6 +80,10 @@ fn help_of_call() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
@@ -116,6 +124,10 @@ fn help_of_list_dir() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
@@ -156,6 +168,10 @@ fn help_of_grep_files() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
@@ -196,6 +212,10 @@ fn help_of_read() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
@@ -234,6 +254,10 @@ fn help_of_bash() {
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
                                         confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
               --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have

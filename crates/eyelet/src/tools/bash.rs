@@ -145,10 +145,10 @@ impl Tool for Bash {
         }
         check_policy(turn.sandbox())?;
         let cwd = args.cwd.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
-        let path = turn.resolve_path("cwd", cwd)?;
+        let path = turn.for_commands().resolve_path("cwd", cwd)?;
         let shown = names::shown(path.shown().as_os_str());
         let directory = Directory::open(&path).map_err(|failure| match failure {
-            OpenFailure::Outside => turn.outside_root("cwd", cwd),
+            OpenFailure::Refused(error) => error,
             OpenFailure::Io(error) => unusable(&shown, &error),
             OpenFailure::NotAFile => unusable(&shown, &std::io::ErrorKind::NotADirectory.into()),
         })?;

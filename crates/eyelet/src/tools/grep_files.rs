@@ -182,7 +182,7 @@ impl Tool for GrepFiles {
         let asked = args.path.as_deref().unwrap_or_default();
         let path = turn.resolve_path("path", asked)?;
         let target = Target::open(&path).map_err(|failure| match failure {
-            OpenFailure::Outside => turn.outside_root("path", asked),
+            OpenFailure::Refused(error) => error,
             OpenFailure::Io(error) => ToolError::io(unable(&path), &error),
             OpenFailure::NotAFile => ToolError::new(
                 ErrorCode::NotAFile,

@@ -166,7 +166,7 @@ impl Tool for ListDir {
         }
         let path = turn.resolve_path("dir_path", &args.dir_path)?;
         let directory = Directory::open(&path).map_err(|failure| match failure {
-            OpenFailure::Outside => turn.outside_root("dir_path", &args.dir_path),
+            OpenFailure::Refused(error) => error,
             OpenFailure::Io(error) => unreadable(&error),
             OpenFailure::NotAFile => unreadable(&std::io::ErrorKind::NotADirectory.into()),
         })?;

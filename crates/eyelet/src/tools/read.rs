@@ -218,7 +218,7 @@ impl Tool for Read {
         }
         let path = turn.resolve_path("path", &args.path)?;
         let file = OpenFile::open(&path).map_err(|failure| match failure {
-            OpenFailure::Outside => turn.outside_root("path", &args.path),
+            OpenFailure::Refused(error) => error,
             OpenFailure::NotAFile => ToolError::new(
                 ErrorCode::NotAFile,
                 format!(

@@ -3,32 +3,21 @@
 //! A path that was checked is the handle that is used: a [`ConfinedPath`] holds an open root and
 //! what lies below it, and opening it never leaves the roots, whatever is renamed meanwhile.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bound::names;
-use crate::call::{SandboxPolicy, TurnContext};
+use crate::call::{Reach, SandboxPolicy, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 
-/// How many links one path may lead through; the kernel's own limit.
-const MAX_LINKS: usize = 40;
-
-/// How often a component that changes while it is looked at is looked at again.
-const MAX_RETRIES: usize = 64;
-
-/// A handle that only names a directory, where the system has such a thing.
-#[cfg(target_os = "linux")]
-const NAME_ONLY: OFlags = OFlags::PATH;
-#[cfg(not(target_os = "linux"))]
-const NAME_ONLY: OFlags = OFlags::RDONLY;
+use super::beneath::{Beneath, NAME_ONLY, Unopened};
+use super::hidden::Hidden;
 
 /// An open directory that calls may be confined to.
 #[derive(Debug)]
@@ -69,17 +58,22 @@ impl Root {
         Ok(Root { path: name.to_owned(), real: self.real.clone(), handle })
     }
 
-    pub(super) fn handle(&self) -> BorrowedFd<'_> {
-        self.handle.as_fd()
-    }
-
     /// The path that it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Without links.
+    pub(super) fn real(&self) -> &Path {
+        &self.real
+    }
+
+    pub(super) fn handle(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+
     /// What is left of `path` below this root; by components, so `ws-old` is not below `ws`.
-    fn strip<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+    pub(super) fn strip<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         path.strip_prefix(&self.path).or_else(|_| path.strip_prefix(&self.real)).ok()
     }
 }
@@ -89,14 +83,23 @@ impl Root {
 pub struct ConfinedPath {
     shown: PathBuf,
     place: Place,
+    /// What is told where it turns out to lead somewhere else.
+    refusal: Refusal,
 }
 
 #[derive(Clone, Debug)]
 enum Place {
     /// The call is not confined.
     Anywhere,
-    /// Below the root at `index` of `allowed`; links may lead into the other ones.
-    Below { allowed: Arc<[Arc<Root>]>, index: usize, rest: PathBuf },
+    /// Below one of the roots that the call is confined to.
+    Below(Beneath),
+}
+
+/// The texts of the errors for a path that may not be opened.
+#[derive(Clone, Debug)]
+struct Refusal {
+    outside: Arc<str>,
+    hidden: Arc<str>,
 }
 
 /// What is to be opened.
@@ -109,8 +112,8 @@ pub(crate) enum Want {
 /// Why a path was not opened.
 #[derive(Debug)]
 pub(crate) enum OpenFailure {
-    /// It leads out of the roots. Whether something is there is not said.
-    Outside,
+    /// It leads out of the roots or to what is hidden. Whether something is there is not said.
+    Refused(ToolError),
     /// It is no regular file.
     NotAFile,
     /// The system's error.
@@ -121,6 +124,20 @@ impl From<Errno> for OpenFailure {
     fn from(error: Errno) -> Self {
         OpenFailure::Io(error.into())
     }
+}
+
+/// What was opened, and where it lies where something there may be hidden.
+pub(crate) struct Opened {
+    pub(crate) handle: OwnedFd,
+    pub(crate) veil: Option<Veil>,
+}
+
+/// A place below which something may be hidden.
+#[derive(Clone, Debug)]
+pub(crate) struct Veil {
+    pub(crate) hidden: Arc<Hidden>,
+    /// Without links.
+    pub(crate) real: PathBuf,
 }
 
 impl TurnContext {
@@ -137,22 +154,35 @@ impl TurnContext {
                 "{argument} must not contain a NUL character"
             )));
         }
-        self.confine(self.absolute(text)).ok_or_else(|| self.outside_root(argument, text))
+        let asked = format!("{argument} `{}`", names::shown_text(text));
+        self.confine_as(&asked, self.absolute(text))
+            .map_err(|outside| ToolError::new(ErrorCode::OutsideRoot, outside.as_ref()))
     }
 
     /// An absolute path for this turn; none where the roots do not hold it.
     pub(crate) fn confine(&self, shown: PathBuf) -> Option<ConfinedPath> {
-        if self.roots.is_empty() {
-            return Some(ConfinedPath { shown, place: Place::Anywhere });
+        self.confine_as("path", shown).ok()
+    }
+
+    fn confine_as(&self, asked: &str, shown: PathBuf) -> Result<ConfinedPath, Arc<str>> {
+        let outside: Arc<str> = self.outside(asked).into();
+        let hidden = format!("{asked} is hidden: it may hold secrets, or --deny names it").into();
+        let refusal = Refusal { outside: Arc::clone(&outside), hidden };
+        let mut allowed = Vec::new();
+        match self.reach {
+            Reach::Everything if self.hidden.is_nothing() => {
+                return Ok(ConfinedPath { shown, place: Place::Anywhere, refusal });
+            }
+            // What may be hidden is looked for on the way, from the top.
+            Reach::Everything => allowed.extend(Root::open("/").ok().map(Arc::new)),
+            Reach::Roots => {
+                allowed.extend(self.roots.iter().cloned());
+                allowed.extend(self.spill.as_ref().and_then(|spill| spill.root()));
+                allowed.extend(self.private_temp());
+            }
         }
-        let spill = self.spill.as_ref().and_then(|spill| spill.root());
-        let allowed: Arc<[Arc<Root>]> = match (spill, self.private_temp()) {
-            (None, None) => Arc::clone(&self.roots),
-            (spill, temp) => self.roots.iter().cloned().chain(spill).chain(temp).collect(),
-        };
-        let (index, rest) = below(&allowed, &shown)?;
-        let rest = rest.to_owned();
-        Some(ConfinedPath { shown, place: Place::Below { allowed, index, rest } })
+        let beneath = Beneath::find(allowed.into(), &shown, &self.hidden).ok_or(outside)?;
+        Ok(ConfinedPath { shown, place: Place::Below(beneath), refusal })
     }
 
     /// The temp folder of sandboxed commands, once there is one.
@@ -165,18 +195,15 @@ impl TurnContext {
         temp.root(settings.tier())
     }
 
-    /// The error for a path that leads out of the roots.
-    pub(crate) fn outside_root(&self, argument: &str, text: &str) -> ToolError {
+    /// What is told of a path that leads out of the roots.
+    fn outside(&self, asked: &str) -> String {
         let roots: Vec<_> =
             self.roots.iter().map(|root| names::shown(root.path.as_os_str())).collect();
-        ToolError::new(
-            ErrorCode::OutsideRoot,
-            format!(
-                "{argument} `{}` is outside the roots ({}); only a start with another --root reaches it",
-                names::shown_text(text),
-                roots.join(", ")
-            ),
-        )
+        let widen = "--root DIR at the start adds one, --read-anywhere lifts them";
+        match roots.is_empty() {
+            true => format!("{asked} is outside the roots, there are none; {widen}"),
+            false => format!("{asked} is outside the roots ({}); {widen}", roots.join(", ")),
+        }
     }
 }
 
@@ -187,155 +214,39 @@ impl ConfinedPath {
     }
 
     /// Opens a regular file or a directory. Never blocks, whatever stands there.
-    pub(crate) fn open(&self, want: Want) -> Result<OwnedFd, OpenFailure> {
+    pub(crate) fn open(&self, want: Want) -> Result<Opened, OpenFailure> {
         let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         if want == Want::Directory {
             flags |= OFlags::DIRECTORY;
         }
         let opened = match &self.place {
-            Place::Anywhere => {
-                rustix::fs::openat(CWD, &self.shown, flags, Mode::empty()).map_err(Into::into)
-            }
-            Place::Below { allowed, index, rest } => open_below(allowed, *index, rest, flags),
+            Place::Anywhere => rustix::fs::openat(CWD, &self.shown, flags, Mode::empty())
+                .map(|handle| Opened { handle, veil: None })
+                .map_err(Unopened::System),
+            Place::Below(beneath) => beneath.open(flags),
         };
-        let handle = match opened {
+        let opened = opened.map_err(|unopened| match unopened {
+            Unopened::Outside => self.refused(ErrorCode::OutsideRoot, &self.refusal.outside),
+            Unopened::Hidden => self.refused(ErrorCode::PermissionDenied, &self.refusal.hidden),
             // A socket, or a device that has no driver.
-            Err(OpenFailure::Io(error))
-                if want == Want::RegularFile && error.raw_os_error() == Some(ENXIO) =>
-            {
-                return Err(OpenFailure::NotAFile);
-            }
-            opened => opened?,
-        };
+            Unopened::System(Errno::NXIO) if want == Want::RegularFile => OpenFailure::NotAFile,
+            Unopened::System(error) => error.into(),
+        })?;
         if want == Want::RegularFile {
-            let stat = rustix::fs::fstat(&handle)?;
+            let stat = rustix::fs::fstat(&opened.handle)?;
             if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
                 return Err(OpenFailure::NotAFile);
             }
         }
-        Ok(handle)
+        Ok(opened)
     }
 
     /// Opens a regular file for reading.
     pub(crate) fn open_file(&self) -> Result<File, OpenFailure> {
-        self.open(Want::RegularFile).map(File::from)
+        self.open(Want::RegularFile).map(|opened| File::from(opened.handle))
     }
-}
 
-const ENXIO: i32 = Errno::NXIO.raw_os_error();
-
-/// The first root that holds `path`, and what is left of the path there.
-fn below<'p>(allowed: &[Arc<Root>], path: &'p Path) -> Option<(usize, &'p Path)> {
-    allowed.iter().enumerate().find_map(|(index, root)| Some((index, root.strip(path)?)))
-}
-
-/// Opens `rest` below a root. The kernel does it in one step; where a link with an absolute target
-/// or into another root stands in the way, or the kernel cannot, [`walk_below`] does.
-fn open_below(
-    allowed: &[Arc<Root>],
-    index: usize,
-    rest: &Path,
-    flags: OFlags,
-) -> Result<OwnedFd, OpenFailure> {
-    #[cfg(target_os = "linux")]
-    {
-        let Some(root) = allowed.get(index) else { return Err(OpenFailure::Outside) };
-        match open_beneath(root.handle.as_fd(), rest, flags) {
-            Err(Errno::XDEV | Errno::NOSYS) => {}
-            opened => return Ok(opened?),
-        }
+    fn refused(&self, code: ErrorCode, message: &str) -> OpenFailure {
+        OpenFailure::Refused(ToolError::new(code, message))
     }
-    walk_below(allowed, index, rest, flags)
-}
-
-/// One `openat2` that the kernel keeps beneath `directory`.
-#[cfg(target_os = "linux")]
-fn open_beneath(directory: BorrowedFd<'_>, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    use rustix::fs::{ResolveFlags, openat2};
-    let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    let mut tries = 0;
-    loop {
-        // EAGAIN: something was renamed while the kernel looked, so it could not be sure.
-        match openat2(directory, rest, flags, Mode::empty(), resolve) {
-            Err(Errno::AGAIN | Errno::INTR) if tries < MAX_RETRIES => tries += 1,
-            opened => return opened,
-        }
-    }
-}
-
-/// Opens `rest` below a root one component at a time, each on the handle of the one before, never
-/// through a link: what a link says is looked up again from the roots.
-fn walk_below(
-    allowed: &[Arc<Root>],
-    index: usize,
-    rest: &Path,
-    flags: OFlags,
-) -> Result<OwnedFd, OpenFailure> {
-    let mut root = allowed.get(index).ok_or(OpenFailure::Outside)?;
-    let mut entered: Vec<OwnedFd> = Vec::new();
-    let mut todo = steps(rest);
-    let (mut links, mut retries) = (0, 0);
-    loop {
-        let here = entered.last().unwrap_or(&root.handle).as_fd();
-        let Some(step) = todo.pop() else {
-            return Ok(rustix::fs::openat(here, ".", flags, Mode::empty())?);
-        };
-        if step == ".." {
-            if entered.pop().is_none() {
-                // Above this root: only another root, or this one again, may hold the rest.
-                let mut path = root.real.parent().ok_or(OpenFailure::Outside)?.to_owned();
-                path.extend(todo.drain(..).rev());
-                let (index, rest) = below(allowed, &path).ok_or(OpenFailure::Outside)?;
-                root = allowed.get(index).ok_or(OpenFailure::Outside)?;
-                todo = steps(rest);
-            }
-            continue;
-        }
-        match rustix::fs::readlinkat(here, &step, Vec::new()) {
-            Ok(target) => {
-                links += 1;
-                if links > MAX_LINKS {
-                    return Err(Errno::LOOP.into());
-                }
-                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
-                if target.is_absolute() {
-                    let (index, rest) = below(allowed, &target).ok_or(OpenFailure::Outside)?;
-                    root = allowed.get(index).ok_or(OpenFailure::Outside)?;
-                    entered.clear();
-                    todo.extend(steps(rest));
-                } else {
-                    todo.extend(steps(&target));
-                }
-            }
-            Err(Errno::INVAL) => {
-                let last = todo.is_empty();
-                let how =
-                    if last { flags } else { NAME_ONLY | OFlags::DIRECTORY | OFlags::CLOEXEC };
-                match rustix::fs::openat(here, &step, how | OFlags::NOFOLLOW, Mode::empty()) {
-                    Ok(handle) if last => return Ok(handle),
-                    Ok(handle) => entered.push(handle),
-                    // It was no link a moment ago.
-                    Err(Errno::LOOP) if retries < MAX_RETRIES => {
-                        retries += 1;
-                        todo.push(step);
-                    }
-                    Err(error) => return Err(error.into()),
-                }
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// The components of a relative path, the first one last.
-fn steps(path: &Path) -> Vec<OsString> {
-    let step = |component| match component {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some(OsStr::new("..").to_owned()),
-        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
-    };
-    let mut steps: Vec<_> = path.components().filter_map(step).collect();
-    steps.reverse();
-    steps
 }

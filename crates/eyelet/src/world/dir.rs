@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use crate::bound::tree::EntryKind;
 
-use super::confine::{ConfinedPath, OpenFailure, Want};
+use super::confine::{ConfinedPath, OpenFailure, Opened, Veil, Want};
 
 /// One name in a directory.
 #[derive(Clone, Debug)]
@@ -23,12 +23,15 @@ pub(crate) struct Entry {
 #[derive(Debug)]
 pub(crate) struct Directory {
     handle: OwnedFd,
+    /// Where something in it, or below it, may be hidden.
+    veil: Option<Veil>,
 }
 
 impl Directory {
     /// Opens the directory that a call asked for; a link to one is followed.
     pub(crate) fn open(path: &ConfinedPath) -> Result<Directory, OpenFailure> {
-        Ok(Directory { handle: path.open(Want::Directory)? })
+        let Opened { handle, veil } = path.open(Want::Directory)?;
+        Ok(Directory { handle, veil })
     }
 
     /// Opens the directory `name` in this one, if it is one and no link.
@@ -38,8 +41,16 @@ impl Directory {
             | OFlags::NOFOLLOW
             | OFlags::NONBLOCK
             | OFlags::CLOEXEC;
+        if self.hides(name) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let handle = rustix::fs::openat(&self.handle, name, flags, Mode::empty())?;
-        Ok(Directory { handle })
+        let veil = self.veil.as_ref().and_then(|veil| {
+            let real = veil.real.join(name);
+            let hidden = std::sync::Arc::clone(&veil.hidden);
+            hidden.concerns(&real).then_some(Veil { hidden, real })
+        });
+        Ok(Directory { handle, veil })
     }
 
     /// Opens the directory at the end of `names`, one step at a time.
@@ -53,7 +64,10 @@ impl Directory {
         }
         match here {
             Some(directory) => Ok(directory),
-            None => self.open_directory(OsStr::new(".")),
+            None => {
+                let handle = self.handle.try_clone()?;
+                Ok(Directory { handle, veil: self.veil.clone() })
+            }
         }
     }
 
@@ -61,6 +75,9 @@ impl Directory {
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        if self.hides(name) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let handle = rustix::fs::openat(&self.handle, name, flags, Mode::empty())?;
         let stat = rustix::fs::fstat(&handle)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
@@ -69,7 +86,7 @@ impl Directory {
         Ok(File::from(handle))
     }
 
-    /// Everything in this directory but `.` and `..`, in the system's order.
+    /// Everything in this directory but `.`, `..` and what is hidden, in the system's order.
     pub(crate) fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<Entry>> + '_> {
         let entries = rustix::fs::Dir::read_from(&self.handle)?;
         Ok(entries.filter_map(|entry| self.entry(entry).transpose()))
@@ -78,7 +95,7 @@ impl Directory {
     fn entry(&self, entry: rustix::io::Result<rustix::fs::DirEntry>) -> io::Result<Option<Entry>> {
         let entry = entry?;
         let name = OsString::from_vec(entry.file_name().to_bytes().to_vec());
-        if name == "." || name == ".." {
+        if name == "." || name == ".." || self.hides(&name) {
             return Ok(None);
         }
         let mut file_type = entry.file_type();
@@ -97,6 +114,11 @@ impl Directory {
             EntryKind::Other
         };
         Ok(Some(Entry { name, kind }))
+    }
+
+    /// Whether the entry `name` is one that is not shown.
+    fn hides(&self, name: &OsStr) -> bool {
+        self.veil.as_ref().is_some_and(|veil| veil.hidden.hides(&veil.real.join(name)))
     }
 
     /// The handle itself, for what only `world` does with it.

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::process::Job;
-use super::shell;
+use super::program;
 
 /// A command's group. Dropped early, it is killed.
 pub(super) struct Group {
@@ -96,8 +96,8 @@ fn exit_code(status: ExitStatus) -> i32 {
 }
 
 fn command(job: &Job<'_>) -> Command {
-    let mut command = Command::new(shell::find(job.environment));
-    command.args(shell::arguments(job.command));
+    let mut command = Command::new(program::shell(job.environment));
+    command.args(program::shell_arguments(job.command));
     command.env_clear().envs(job.environment.iter());
     command.env("TERM", "dumb").env("NO_COLOR", "1").env("PWD", job.directory_shown);
     if cfg!(target_os = "linux") {

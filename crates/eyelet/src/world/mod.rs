@@ -5,22 +5,24 @@
     reason = "this is the one place that opens files, starts processes and asks the system"
 )]
 
+mod beneath;
 pub(crate) mod confine;
 mod denied;
 pub(crate) mod dir;
 pub(crate) mod file;
 mod git_config;
 mod group;
+pub(crate) mod hidden;
 mod private;
 pub(crate) mod private_temp;
 pub(crate) mod process;
+mod program;
 pub(crate) mod ripgrep;
 mod rule_files;
 mod rules;
 pub(crate) mod sandbox;
 pub(crate) mod scan;
 pub(crate) mod search;
-mod shell;
 pub(crate) mod spill;
 mod stream;
 mod supervised;

@@ -1,25 +1,27 @@
 //! Runs the program `rg`.
 //!
 //! The search path was opened inside the roots before, but `rg` opens it again by its name: where
-//! someone replaces a directory by a link in between, it searches the link's target. This engine is
-//! for hosts that ask for it; the embedded one has no such gap.
+//! someone replaces a directory by a link in between, it searches the link's target. What it finds
+//! is opened again through the roots before it is named. This engine is for hosts that ask for it;
+//! the embedded one reads nothing outside in the first place.
 
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{Access, AtFlags, CWD};
+use rustix::fs::{AtFlags, CWD};
 
 use crate::bound::cut;
-use crate::call::{Stop, TurnContext, Watch};
+use crate::call::{Reach, Stop, TurnContext, Watch};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::STOP_INTERVAL;
 
+use super::confine::OpenFailure;
+use super::program;
 use super::search::{Hit, Query, SearchFailure, Tally, Target, modified};
 
 const PROGRAM: &str = "rg";
@@ -45,7 +47,11 @@ pub(crate) fn search(
     let (status, complaint) = running.finish(watch, |bytes| {
         lines.feed(bytes, |line| match std::str::from_utf8(line) {
             Ok("") => {}
-            Ok(path) => hit(Hit { path: path.to_owned(), modified: modified_at(path) }),
+            Ok(path) => {
+                if let Some(modified) = modified_at(path, turn) {
+                    hit(Hit { path: path.to_owned(), modified });
+                }
+            }
             Err(_) => tally.not_utf8 += 1,
         });
     })?;
@@ -72,19 +78,18 @@ fn why(code: Option<i32>, status: ExitStatus, complaint: &[u8]) -> String {
     }
 }
 
-fn modified_at(path: &str) -> Option<i128> {
-    rustix::fs::statat(CWD, path, AtFlags::empty()).ok().map(|stat| modified(&stat))
-}
-
-/// The first `rg` on the turn's `PATH`. Relative folders are passed over: they would lead into the
-/// tree that is searched.
-fn find_program(turn: &TurnContext) -> Option<PathBuf> {
-    let path = turn.environment.get("PATH")?;
-    std::env::split_paths(path).filter(|folder| folder.is_absolute()).find_map(|folder| {
-        let program = folder.join(PROGRAM);
-        let is_program = program.is_file() && rustix::fs::access(&program, Access::EXEC_OK).is_ok();
-        is_program.then_some(program)
-    })
+/// When a hit was changed last, none where it is gone; or nothing at all where the turn may not open
+/// it.
+fn modified_at(path: &str, turn: &TurnContext) -> Option<Option<i128>> {
+    if turn.reach == Reach::Everything && turn.hidden.is_nothing() {
+        let stat = rustix::fs::statat(CWD, path, AtFlags::empty());
+        return Some(stat.ok().map(|stat| modified(&stat)));
+    }
+    match turn.confine(path.into())?.open_file() {
+        Ok(file) => Some(rustix::fs::fstat(file).ok().map(|stat| modified(&stat))),
+        Err(OpenFailure::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Some(None),
+        Err(_) => None,
+    }
 }
 
 fn not_launched(why: &str) -> SearchFailure {
@@ -105,7 +110,8 @@ struct Running {
 
 impl Running {
     fn start(query: &Query, target: &Target, turn: &TurnContext) -> Result<Self, SearchFailure> {
-        let program = find_program(turn).ok_or_else(|| not_launched("it is not on PATH"))?;
+        let program = program::find(PROGRAM, &turn.environment)
+            .ok_or_else(|| not_launched("it is not on PATH"))?;
         let mut command = Command::new(program);
         command.args(["--files-with-matches", "--sortr=modified", "--regexp"]).arg(&query.pattern);
         command.arg("--no-messages");

@@ -154,7 +154,7 @@ impl<'t> RuleReader<'t> {
         let Some(path) = self.turn.confine(path.to_owned()) else { return true };
         match path.open(Want::Directory) {
             Err(OpenFailure::Io(error)) => error.kind() != std::io::ErrorKind::NotFound,
-            Ok(_) | Err(OpenFailure::Outside | OpenFailure::NotAFile) => true,
+            Ok(_) | Err(OpenFailure::Refused(_) | OpenFailure::NotAFile) => true,
         }
     }
 

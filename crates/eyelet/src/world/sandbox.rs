@@ -12,7 +12,7 @@ use eyelet_sandbox::{
 use super::confine::Root;
 use super::denied;
 use super::process::Refusal;
-use super::shell;
+use super::program;
 use crate::call::{SandboxPolicy, TurnContext};
 use crate::sandbox::{PROTECTED, SandboxSettings};
 
@@ -88,8 +88,8 @@ fn program(
     };
     environment.push(("PWD".into(), directory.into()));
     Program {
-        file: shell::find(&turn.environment),
-        arguments: shell::arguments(command).map(|argument| Raw(argument.into())).into(),
+        file: program::shell(&turn.environment),
+        arguments: program::shell_arguments(command).map(|argument| Raw(argument.into())).into(),
         environment: environment.into_iter().map(|(name, value)| (Raw(name), Raw(value))).collect(),
     }
 }
@@ -113,15 +113,15 @@ fn confine(
     let spill = turn.spill.as_ref().and_then(|spill| spill.root());
     request.spill = spill.map(|spill| place(&spill)).transpose()?;
     request.protected = PROTECTED.iter().map(|path| RawPath::from(*path)).collect();
-    request.denies_globs = !settings.denied.is_empty();
+    request.denies_globs = !turn.hidden.globs().is_empty();
     let denied = settings.denied_paths.get_or_init(|| {
-        if settings.denied.is_empty() {
+        if turn.hidden.globs().is_empty() {
             return Ok(Vec::new());
         }
-        denied::paths(&settings.denied, request.roots.iter().map(|root| root.path.as_path()))
+        denied::paths(&turn.hidden, request.roots.iter().map(|root| root.path.as_path()))
     });
     let denied = denied.as_ref().map_err(|reason| Refusal::Unavailable(reason.clone()))?;
-    request.hidden = settings.hidden.iter().chain(denied).map(RawPath::from).collect();
+    request.hidden = turn.hidden.places().iter().chain(denied).map(RawPath::from).collect();
     Ok(())
 }
 

@@ -1,11 +1,5 @@
 //! `bash`: exit codes, what is shown of the streams, how a call is stopped.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    reason = "tests look at the world themselves, and fail where it is not as they need it"
-)]
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

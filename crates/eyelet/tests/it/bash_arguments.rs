@@ -1,11 +1,5 @@
 //! `bash`: what it can be called with, where, and what it refuses.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    reason = "tests look at the world themselves, and fail where it is not as they need it"
-)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -103,9 +97,9 @@ fn the_directory_is_the_one_that_was_checked() {
 
         cwd `/repo/file` cannot be used: Not a directory (os error 20)
         cwd `/repo/missing` cannot be used: No such file or directory (os error 2)
-        cwd `outward` is outside the roots (/repo); only a start with another --root reaches it
-        cwd `..` is outside the roots (/repo); only a start with another --root reaches it
-        cwd `/` is outside the roots (/repo); only a start with another --root reaches it
+        cwd `outward` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them
+        cwd `..` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them
+        cwd `/` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them
         cwd must not contain a NUL character"#]]
     .assert_eq(&answers.join("\n"));
 

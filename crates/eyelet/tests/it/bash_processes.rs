@@ -1,11 +1,5 @@
 //! `bash`: nothing hangs, nothing is left behind, memory stays constant.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    reason = "tests look at the world themselves, and fail where it is not as they need it"
-)]
-
 use std::collections::BTreeSet;
 
 use eyelet::Tool as _;

@@ -1,12 +1,5 @@
 //! `bash`: where long streams are kept, and for how long.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "tests look at the world themselves, and fail where it is not as they need it"
-)]
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};

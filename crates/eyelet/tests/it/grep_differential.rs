@@ -1,15 +1,5 @@
 //! Both engines of `grep_files` against the real `rg`, on random repositories.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a test prepares what it looks at, and fails by panicking"
-)]
-
 use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;

@@ -1,15 +1,5 @@
 //! `grep_files`: its arguments, its page, its errors.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a test prepares what it looks at, and fails by panicking"
-)]
-
 use expect_test::expect;
 use eyelet::tools::{GrepFiles, GrepFilesArgs, SkippedFiles};
 use eyelet::{Attached, Envelope, SearchEngine, Tool as _, ToolInvocation, ToolRouter};

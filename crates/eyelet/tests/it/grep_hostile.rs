@@ -1,15 +1,5 @@
 //! `grep_files` among hostile files, patterns, programs and limits.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a test prepares what it looks at, and fails by panicking"
-)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;

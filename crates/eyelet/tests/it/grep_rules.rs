@@ -1,15 +1,5 @@
 //! Which files `grep_files` looks at: ripgrep's rules.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a test prepares what it looks at, and fails by panicking"
-)]
-
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 

@@ -24,7 +24,7 @@ fn is_outside(answer: &str) -> bool {
 #[test]
 fn outside_says_which_roots_there_are_and_how_to_add_one() {
     let tree = TempTree::new("f = x");
-    expect!["error outside_root: path `/etc/passwd` is outside the roots (/repo); only a start with another --root reaches it"]
+    expect!["error outside_root: path `/etc/passwd` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them"]
         .assert_eq(&tree.redact(&read(&confined(tree.path()), "/etc/passwd")));
 }
 

@@ -1,15 +1,5 @@
 //! How the tests of `grep_files` call it.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a test prepares what it looks at, and fails by panicking"
-)]
-
 use std::ffi::OsString;
 
 use expect_test::Expect;

@@ -1,4 +1,4 @@
-//! The shell that runs commands.
+//! Programs, found on the `PATH` of the turn.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,24 @@ use crate::call::Environment;
 /// Where programs are looked for when the environment has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// `bash` from the `PATH`, else `sh`.
-pub(super) fn find(environment: &Environment) -> PathBuf {
+/// The first program of that name.
+pub(super) fn find(name: &str, environment: &Environment) -> Option<PathBuf> {
     let path = environment.get("PATH").unwrap_or(OsStr::new(DEFAULT_PATH));
-    let found = |name: &str| {
-        // A relative folder would let the working directory choose the shell.
-        std::env::split_paths(path)
-            .filter(|folder| folder.is_absolute())
-            .map(|folder| folder.join(name))
-            .find(|candidate| is_executable(candidate))
-    };
-    found("bash").or_else(|| found("sh")).unwrap_or_else(|| PathBuf::from("/bin/sh"))
+    // A relative folder would let the directory that a call works in choose the program.
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|candidate| is_executable(candidate))
+}
+
+/// The shell that runs commands: `bash`, else `sh`.
+pub(super) fn shell(environment: &Environment) -> PathBuf {
+    let found = find("bash", environment).or_else(|| find("sh", environment));
+    found.unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }
 
 /// The shell's arguments for a command.
-pub(super) fn arguments(command: &str) -> [&str; 3] {
+pub(super) fn shell_arguments(command: &str) -> [&str; 3] {
     // Without the dashes a command that begins with one would be taken for an option.
     ["-c", "--", command]
 }
