@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use eyelet::limits::MAX_ARGUMENT_BYTES;
-use eyelet::{DefinitionFormat, SearchEngine, ToolDefinition, ToolRouter};
+use eyelet::{DefinitionFormat, SandboxPolicy, SearchEngine, ToolDefinition, ToolRouter};
 
 /// Bounded, truthful tools for AI agents: list_dir, grep_files, read, bash
 #[derive(Debug, Parser)]
@@ -52,6 +52,22 @@ pub(crate) struct Surroundings {
     /// Most bytes in a file of kept bash output; all files together have four times that
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) spill_bytes: Option<u64>,
+    /// What commands may do: write nothing, write in the roots, or all that you may [default: full]
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub(crate) sandbox: Option<Policy>,
+    /// Let sandboxed commands reach the network
+    #[arg(long)]
+    pub(crate) network: bool,
+    /// Give sandboxed commands this variable, too; may be given several times
+    #[arg(long = "env", value_name = "NAME")]
+    pub(crate) environment_names: Vec<OsString>,
+    /// Let sandboxed commands read only the system and the roots, and run none where `eyelet doctor`
+    /// knows a gap
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Sandbox without namespaces, as on machines that refuse them
+    #[arg(long, hide = true)]
+    pub(crate) force_tier2: bool,
 }
 
 impl Surroundings {
@@ -64,6 +80,35 @@ impl Surroundings {
             denied: self.denied.iter().chain(&after.denied).cloned().collect(),
             search_engine: after.search_engine.or(self.search_engine),
             spill_bytes: after.spill_bytes.or(self.spill_bytes),
+            sandbox: after.sandbox.or(self.sandbox),
+            network: self.network || after.network,
+            environment_names: self
+                .environment_names
+                .iter()
+                .chain(&after.environment_names)
+                .cloned()
+                .collect(),
+            strict: self.strict || after.strict,
+            force_tier2: self.force_tier2 || after.force_tier2,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Policy {
+    Off,
+    ReadOnly,
+    WorkspaceWrite,
+    Full,
+}
+
+impl From<Policy> for SandboxPolicy {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Off => SandboxPolicy::Off,
+            Policy::ReadOnly => SandboxPolicy::ReadOnly,
+            Policy::WorkspaceWrite => SandboxPolicy::WorkspaceWrite,
+            Policy::Full => SandboxPolicy::Full,
         }
     }
 }
@@ -111,6 +156,12 @@ pub(crate) enum Command {
     Limits {
         #[command(flatten)]
         form: LimitsForm,
+    },
+    /// Tell what this machine can enforce on commands, and what not
+    Doctor {
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Print a script that completes eyelet's commands in a shell
     Completions {

@@ -6,6 +6,7 @@
 
 mod args;
 mod call;
+mod doctor;
 mod failure;
 mod limits;
 mod pages;
@@ -20,6 +21,8 @@ use args::{Cli, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    eyelet_sandbox::run_if_supervisor();
+    eyelet_sandbox::shield_this_process();
     failure::tell_panics_on_stderr();
     let cli = match usage::parse() {
         Ok(cli) => cli,
@@ -37,6 +40,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Bash(command) => person::bash(&command, &cli.surroundings),
         Command::Tools { format } => pages::tools(format.into()),
         Command::Limits { form } => limits::run(form.chosen()),
+        Command::Doctor { json: true } => doctor::run(doctor::Form::Json),
+        Command::Doctor { json: false } => doctor::run(doctor::Form::Text),
         Command::Completions { shell } => pages::completions(shell),
         Command::Man => pages::man(),
     }

@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
-use eyelet::{Hidden, Reach, Root, SandboxPolicy, Spill, TurnContext};
+use eyelet::{
+    Hidden, PrivateTemp, Reach, Root, SandboxPolicy, SandboxSettings, Spill, TurnContext,
+};
+use eyelet_sandbox::{Network, Strictness, Supervisor, Tier, TierChoice};
 
 use crate::args::Surroundings;
 use crate::failure::Failure;
@@ -14,7 +17,9 @@ use crate::failure::Failure;
 /// is confined, and commands are not sandboxed.
 pub(crate) fn build(surroundings: &Surroundings) -> Result<TurnContext, Failure> {
     let cwd = working_directory(surroundings.cwd.as_deref())?;
-    let mut turn = TurnContext::new(cwd, SandboxPolicy::Full)?
+    let policy = surroundings.sandbox.map_or(SandboxPolicy::Full, Into::into);
+    let mut turn = TurnContext::new(cwd, policy)?
+        .with_sandbox_settings(Arc::new(sandbox(surroundings)))
         .with_environment(env::vars_os().collect())
         .with_search_engine(surroundings.search_engine.map(Into::into).unwrap_or_default())
         .with_spill(Arc::new(spill(surroundings.spill_bytes)));
@@ -29,7 +34,9 @@ pub(crate) fn build(surroundings: &Surroundings) -> Result<TurnContext, Failure>
 
 /// What is not shown: what `--deny` names, and secrets as soon as anything is confined.
 fn hidden(surroundings: &Surroundings, turn: &TurnContext) -> Result<Hidden, Failure> {
-    let is_confined = !surroundings.roots.is_empty() || surroundings.read_anywhere;
+    let is_confined = !surroundings.roots.is_empty()
+        || surroundings.read_anywhere
+        || turn.sandbox() != SandboxPolicy::Full;
     let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let hidden = match home {
         Some(home) if is_confined => Hidden::nothing().with_secrets_of(&home),
@@ -44,10 +51,32 @@ fn hidden(surroundings: &Surroundings, turn: &TurnContext) -> Result<Hidden, Fai
     hidden.map_err(|error| Failure::usage(error.message))
 }
 
+/// How commands are supervised. The private temp folder lasts as long as this call.
+fn sandbox(surroundings: &Surroundings) -> SandboxSettings {
+    let mut settings = SandboxSettings::new(Supervisor::this_program())
+        .with_environment_names(surroundings.environment_names.iter().cloned());
+    if surroundings.network {
+        settings = settings.with_network(Network::On);
+    }
+    if surroundings.strict {
+        settings = settings.with_strictness(Strictness::Strict);
+    }
+    if surroundings.force_tier2 {
+        settings = settings.with_tier(TierChoice::Only(Tier::Landlock));
+    }
+    if surroundings.sandbox.is_some() {
+        settings = settings.with_private_temp(Arc::new(PrivateTemp::session(temp_dir())));
+    }
+    settings
+}
+
+fn temp_dir() -> PathBuf {
+    absolute(env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"))
+}
+
 /// Where the output of commands is kept for the next call.
 fn spill(max_file_bytes: Option<u64>) -> Spill {
-    let temp_dir = absolute(env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"));
-    let spill = Spill::per_user(temp_dir);
+    let spill = Spill::per_user(temp_dir());
     match max_file_bytes {
         Some(bytes) => spill.with_limits(bytes, bytes.saturating_mul(4)),
         None => spill,

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{ErrorCode, ToolError};
+use crate::sandbox::SandboxSettings;
 use crate::world::confine::Root;
 use crate::world::hidden::Hidden;
 use crate::world::spill::Spill;
@@ -51,6 +52,18 @@ pub enum SandboxPolicy {
     WorkspaceWrite,
     /// Everything that the caller may do: no sandbox.
     Full,
+}
+
+impl SandboxPolicy {
+    /// The policy as it stands on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SandboxPolicy::Off => "off",
+            SandboxPolicy::ReadOnly => "read-only",
+            SandboxPolicy::WorkspaceWrite => "workspace-write",
+            SandboxPolicy::Full => "full",
+        }
+    }
 }
 
 /// What the tools that take a path may reach.
@@ -121,6 +134,7 @@ pub struct TurnContext {
     pub(crate) reach: Reach,
     pub(crate) hidden: Arc<Hidden>,
     pub(crate) sandbox: SandboxPolicy,
+    pub(crate) settings: Option<Arc<SandboxSettings>>,
     pub(crate) search_engine: SearchEngine,
     pub(crate) environment: Arc<Environment>,
     pub(crate) spill: Option<Arc<Spill>>,
@@ -144,6 +158,7 @@ impl TurnContext {
             reach: Reach::Everything,
             hidden: Arc::default(),
             sandbox,
+            settings: None,
             search_engine: SearchEngine::default(),
             environment: Arc::default(),
             spill: None,
@@ -157,6 +172,14 @@ impl TurnContext {
     pub fn with_root(mut self, root: Root) -> Self {
         self.reach = Reach::Roots;
         self.roots = self.roots.iter().cloned().chain([Arc::new(root)]).collect();
+        self
+    }
+
+    /// Who supervises commands, and how the policy is enforced. Without it only the policy `full`
+    /// runs them, in a process group of this process.
+    #[must_use]
+    pub fn with_sandbox_settings(mut self, settings: Arc<SandboxSettings>) -> Self {
+        self.settings = Some(settings);
         self
     }
 

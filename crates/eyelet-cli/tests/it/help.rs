@@ -26,6 +26,7 @@ fn help_of_eyelet() {
           bash         Run a command in a shell
           tools        Print the tools' definitions as JSON, to be offered to a model
           limits       Show the numbers that bound the tools
+          doctor       Tell what this machine can enforce on commands, and what not
           completions  Print a script that completes eyelet's commands in a shell
           man          Print the manual page, to be shown with `eyelet man | man -l -`
 
@@ -45,6 +46,14 @@ fn help_of_eyelet() {
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
                                         four times that
+              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
+                                        you may [default: full] [possible values: off, read-only,
+                                        workspace-write, full]
+              --network                 Let sandboxed commands reach the network
+              --env <NAME>              Give sandboxed commands this variable, too; may be given several
+                                        times
+              --strict                  Let sandboxed commands read only the system and the roots, and run
+                                        none where `eyelet doctor` knows a gap
 
         Where and how tools run may be said before or after the command.
     "#]].assert_eq(&help(&[]));
@@ -79,6 +88,14 @@ fn help_of_call() {
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
                                         four times that
+              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
+                                        you may [default: full] [possible values: off, read-only,
+                                        workspace-write, full]
+              --network                 Let sandboxed commands reach the network
+              --env <NAME>              Give sandboxed commands this variable, too; may be given several
+                                        times
+              --strict                  Let sandboxed commands read only the system and the roots, and run
+                                        none where `eyelet doctor` knows a gap
 
         Exit status: 0 the tool ran, 1 it did not, 2 wrong command line.
     "#]].assert_eq(&help(&["call"]));
@@ -115,6 +132,14 @@ fn help_of_list_dir() {
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
                                         four times that
+              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
+                                        you may [default: full] [possible values: off, read-only,
+                                        workspace-write, full]
+              --network                 Let sandboxed commands reach the network
+              --env <NAME>              Give sandboxed commands this variable, too; may be given several
+                                        times
+              --strict                  Let sandboxed commands read only the system and the roots, and run
+                                        none where `eyelet doctor` knows a gap
     "#]].assert_eq(&help(&["list-dir"]));
 }
 
@@ -151,6 +176,14 @@ fn help_of_grep_files() {
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
                                         four times that
+              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
+                                        you may [default: full] [possible values: off, read-only,
+                                        workspace-write, full]
+              --network                 Let sandboxed commands reach the network
+              --env <NAME>              Give sandboxed commands this variable, too; may be given several
+                                        times
+              --strict                  Let sandboxed commands read only the system and the roots, and run
+                                        none where `eyelet doctor` knows a gap
 
         Exit status: 0 files match, 1 none does or an error.
     "#]].assert_eq(&help(&["grep-files"]));
@@ -187,6 +220,14 @@ fn help_of_read() {
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
                                         four times that
+              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
+                                        you may [default: full] [possible values: off, read-only,
+                                        workspace-write, full]
+              --network                 Let sandboxed commands reach the network
+              --env <NAME>              Give sandboxed commands this variable, too; may be given several
+                                        times
+              --strict                  Let sandboxed commands read only the system and the roots, and run
+                                        none where `eyelet doctor` knows a gap
     "#]].assert_eq(&help(&["read"]));
 }
 
@@ -221,6 +262,14 @@ fn help_of_bash() {
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
                                         four times that
+              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
+                                        you may [default: full] [possible values: off, read-only,
+                                        workspace-write, full]
+              --network                 Let sandboxed commands reach the network
+              --env <NAME>              Give sandboxed commands this variable, too; may be given several
+                                        times
+              --strict                  Let sandboxed commands read only the system and the roots, and run
+                                        none where `eyelet doctor` knows a gap
 
         Exit status: the command's own, 124 where it was timed out, 125 where it could not run.
     "#]].assert_eq(&help(&["bash"]));

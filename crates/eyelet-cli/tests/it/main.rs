@@ -5,6 +5,7 @@
 
 mod bash;
 mod call;
+mod doctor;
 mod flags;
 mod grep_files;
 mod help;
@@ -12,6 +13,12 @@ mod list_dir;
 mod pages;
 mod read;
 mod run;
+mod sandbox;
+mod sandbox_files;
+mod sandbox_network;
+mod sandbox_processes;
+mod sandbox_rounds;
+mod sandbox_work;
 mod terminal;
 mod usage;
 mod writing;

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use eyelet_sandbox::{RawPath, Reverted};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
@@ -20,7 +21,8 @@ use crate::output::Report;
 use crate::tool::{Tool, ToolDefinition};
 use crate::world::confine::OpenFailure;
 use crate::world::dir::Directory;
-use crate::world::process::{self, End, Job, Outcome};
+use crate::world::process::{self, End, Job, Outcome, Refusal};
+use crate::world::sandbox::Order;
 pub use crate::world::spill::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
 
 /// How many bytes of each stream are shown.
@@ -78,6 +80,10 @@ pub struct BashReport {
     pub cancelled: bool,
     /// How many seconds it had.
     pub timeout_secs: u64,
+    /// The policy of the sandbox that it ran in, if in any.
+    pub sandbox: Option<SandboxPolicy>,
+    /// What it did to protected paths, and was undone.
+    pub sandbox_reverted: Vec<Reverted>,
 }
 
 impl Tool for Bash {
@@ -147,6 +153,8 @@ impl Tool for Bash {
             OpenFailure::NotAFile => unusable(&shown, &std::io::ErrorKind::NotADirectory.into()),
         })?;
 
+        let refused = |refusal| refused(refusal, turn.sandbox());
+        let order = Order::of(turn, &args.command, path.shown()).map_err(refused)?;
         let watch = turn.watch(Duration::from_secs(timeout_secs));
         let allowed = watch.left();
         let job = Job {
@@ -154,20 +162,21 @@ impl Tool for Bash {
             directory: &directory,
             directory_shown: path.shown(),
             environment: &turn.environment,
+            order: order.as_ref(),
             keep: args.keep.unwrap_or_default(),
             window: MAX_STREAM_BYTES,
             spill: turn.spill.clone(),
         };
-        let outcome = process::run(&job, &watch).map_err(|error| failed(&error))?;
+        let outcome = process::run(&job, &watch).map_err(refused)?;
         // A deadline of the turn may come first.
         let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
-        Ok(BashReport::of(outcome, timeout_secs))
+        Ok(BashReport::of(outcome, timeout_secs, turn.sandbox()))
     }
 }
 
 impl BashReport {
-    fn of(outcome: Outcome, timeout_secs: u64) -> Self {
-        let Outcome { end, stdout, stderr } = outcome;
+    fn of(outcome: Outcome, timeout_secs: u64, policy: SandboxPolicy) -> Self {
+        let Outcome { end, stdout, stderr, reverted } = outcome;
         let (exit_code, stop) = match end {
             End::Exited(code) => (code, None),
             End::Stopped(stop) => (STOPPED, Some(stop)),
@@ -179,6 +188,8 @@ impl BashReport {
             timed_out: stop == Some(Stop::TimedOut),
             cancelled: stop == Some(Stop::Cancelled),
             timeout_secs,
+            sandbox: Some(policy).filter(|policy| *policy != SandboxPolicy::Full),
+            sandbox_reverted: reverted,
         }
     }
 
@@ -222,6 +233,9 @@ impl Serialize for BashReport {
             stdout_spill_error: self.stdout.spill_error(),
             stderr_spill_error: self.stderr.spill_error(),
             cancelled: self.cancelled.then_some(true),
+            // A command that failed may have met the sandbox.
+            sandbox: self.sandbox.filter(|_| !self.success()).map(SandboxPolicy::as_str),
+            sandbox_reverted: self.sandbox_reverted.iter().map(reverted).collect(),
         }
         .serialize(serializer)
     }
@@ -251,6 +265,19 @@ struct BashData<'a> {
     stderr_spill_error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cancelled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sandbox_reverted: Vec<String>,
+}
+
+/// The path, and where the command's version of it is.
+fn reverted(reverted: &Reverted) -> String {
+    let shown = |path: &RawPath| names::shown(path.0.as_os_str()).into_owned();
+    match &reverted.moved_to {
+        Some(to) => format!("{}; what the command made is in {}", shown(&reverted.path), shown(to)),
+        None => format!("{}; it was put back", shown(&reverted.path)),
+    }
 }
 
 fn limits() -> Vec<Limit> {
@@ -322,23 +349,29 @@ fn check_command(command: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// A command runs only under a policy that is enforced here.
 fn check_policy(policy: SandboxPolicy) -> Result<(), ToolError> {
-    let message = match policy {
-        SandboxPolicy::Full => return Ok(()),
-        SandboxPolicy::Off => {
-            "bash is off under the sandbox policy `off`; a start with --sandbox full runs commands"
-        }
-        SandboxPolicy::ReadOnly => {
-            "sandbox policy `read-only` cannot be enforced here; only a start with --sandbox full \
-             runs commands, without a sandbox"
-        }
-        SandboxPolicy::WorkspaceWrite => {
-            "sandbox policy `workspace-write` cannot be enforced here; only a start with --sandbox \
-             full runs commands, without a sandbox"
-        }
+    if policy == SandboxPolicy::Off {
+        let message =
+            "bash is off under the sandbox policy `off`; a start with --sandbox full runs commands";
+        return Err(ToolError::new(ErrorCode::SandboxUnavailable, message));
+    }
+    Ok(())
+}
+
+fn refused(refusal: Refusal, policy: SandboxPolicy) -> ToolError {
+    let reason = match refusal {
+        Refusal::Io(error) => return failed(&error),
+        Refusal::Unavailable(reason) => reason,
     };
-    Err(ToolError::new(ErrorCode::SandboxUnavailable, message))
+    let message = match policy {
+        SandboxPolicy::Full => format!("command could not be run: {reason}"),
+        SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite => format!(
+            "sandbox policy `{}` cannot be enforced here: {reason}; only a start with --sandbox \
+             full runs commands, without a sandbox",
+            policy.as_str()
+        ),
+    };
+    ToolError::new(ErrorCode::SandboxUnavailable, message)
 }
 
 fn unusable(cwd: &str, error: &std::io::Error) -> ToolError {

@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bound::names;
-use crate::call::{Reach, TurnContext};
+use crate::call::{Reach, SandboxPolicy, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 
 use super::beneath::{Beneath, NAME_ONLY, Unopened};
@@ -50,6 +50,12 @@ impl Root {
     /// A root over a directory that is open already.
     pub(crate) fn over(path: PathBuf, handle: OwnedFd) -> Root {
         Root { real: path.clone(), path, handle }
+    }
+
+    /// The same directory, which also goes by `name`.
+    pub(super) fn also_named(&self, name: &Path) -> io::Result<Root> {
+        let handle = self.handle.try_clone()?;
+        Ok(Root { path: name.to_owned(), real: self.real.clone(), handle })
     }
 
     /// The path that it was opened by.
@@ -138,7 +144,7 @@ impl TurnContext {
     /// The path that `text` names for this turn, relative ones against its working directory.
     ///
     /// `argument` is the name of the argument that it came in, for the error's text. Roots are
-    /// looked through first, then the spill folder.
+    /// looked through first, then the spill folder, then the session's private temp folder.
     ///
     /// # Errors
     /// `invalid_input` for a path with a NUL, `outside_root` where the roots do not hold it.
@@ -172,10 +178,21 @@ impl TurnContext {
             Reach::Roots => {
                 allowed.extend(self.roots.iter().cloned());
                 allowed.extend(self.spill.as_ref().and_then(|spill| spill.root()));
+                allowed.extend(self.private_temp());
             }
         }
         let beneath = Beneath::find(allowed.into(), &shown, &self.hidden).ok_or(outside)?;
         Ok(ConfinedPath { shown, place: Place::Below(beneath), refusal })
+    }
+
+    /// The temp folder of sandboxed commands, once there is one.
+    fn private_temp(&self) -> Option<Arc<Root>> {
+        let settings = self.settings.as_ref()?;
+        let temp = settings.private_temp.as_ref()?;
+        if matches!(self.sandbox, SandboxPolicy::Full | SandboxPolicy::Off) || !temp.is_made() {
+            return None;
+        }
+        temp.root(settings.tier())
     }
 
     /// What is told of a path that leads out of the roots.

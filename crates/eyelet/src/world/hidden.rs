@@ -88,6 +88,16 @@ impl Hidden {
         Ok(self)
     }
 
+    /// The files and folders that are hidden by their path.
+    pub(super) fn places(&self) -> &[PathBuf] {
+        &self.places
+    }
+
+    /// What `--deny` names, links in it resolved as far as there is no wildcard before.
+    pub(super) fn globs(&self) -> &[globset::Glob] {
+        &self.globs
+    }
+
     /// Whether there is anything to hide.
     pub(crate) fn is_nothing(&self) -> bool {
         self.places.is_empty() && self.globs.is_empty()

@@ -7,6 +7,7 @@
 
 mod beneath;
 pub(crate) mod confine;
+mod denied;
 pub(crate) mod descent;
 pub(crate) mod dir;
 pub(crate) mod file;
@@ -14,13 +15,16 @@ mod git_config;
 mod group;
 pub(crate) mod hidden;
 mod private;
+pub(crate) mod private_temp;
 pub(crate) mod process;
 mod program;
 pub(crate) mod ripgrep;
 mod rule_files;
 mod rules;
+pub(crate) mod sandbox;
 pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod spill;
 mod stream;
+mod supervised;
 mod walk;

@@ -1,25 +1,23 @@
-//! Runs a command in a process group of its own and reads its two outputs until it ends.
+//! Runs a command and reads its two outputs until it ends.
 //!
 //! One loop waits for both pipes and for the command's end. The call is over when the command is,
-//! whoever still holds the pipes; what is left of the group is ended before the leader is reaped.
+//! whoever still holds the pipes; what is left of it is ended before the answer.
 
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use eyelet_sandbox::Reverted;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use rustix::process::Signal;
 
 use super::dir::Directory;
-use super::group;
-use super::program;
+use super::group::Group;
+use super::sandbox::Order;
 use super::spill::Spill;
 use super::stream::{Progress, Stream};
+use super::supervised::Supervisee;
 use crate::bound::capture::Keep;
 use crate::bound::stream_text::StreamReport;
 use crate::call::{Environment, Stop, Watch};
@@ -43,6 +41,8 @@ pub(crate) struct Job<'a> {
     /// The directory's path, for the command's `PWD`.
     pub(crate) directory_shown: &'a Path,
     pub(crate) environment: &'a Environment,
+    /// The supervisor and its sandbox; none to run in a process group of this process.
+    pub(crate) order: Option<&'a Order>,
     pub(crate) keep: Keep,
     /// How many bytes of text are shown of each stream.
     pub(crate) window: usize,
@@ -54,6 +54,8 @@ pub(crate) struct Outcome {
     pub(crate) end: End,
     pub(crate) stdout: StreamReport,
     pub(crate) stderr: StreamReport,
+    /// What it did to protected paths and was undone.
+    pub(crate) reverted: Vec<Reverted>,
 }
 
 /// How a command ended.
@@ -64,60 +66,97 @@ pub(crate) enum End {
     Stopped(Stop),
 }
 
+/// Why a command did not run.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The sandbox that was asked for cannot be enforced.
+    Unavailable(String),
+    /// The system's error.
+    Io(io::Error),
+}
+
+impl<E: Into<io::Error>> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Refusal::Io(error.into())
+    }
+}
+
 /// Runs the command to its end, or until `watch` says stop.
-pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> io::Result<Outcome> {
+pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> Result<Outcome, Refusal> {
     if let Err(stop) = watch.check() {
         let nothing = || Stream::new(None, job.keep, job.window, None).finish();
-        return Ok(Outcome { end: End::Stopped(stop), stdout: nothing(), stderr: nothing() });
+        let (stdout, stderr) = (nothing(), nothing());
+        return Ok(Outcome { end: End::Stopped(stop), stdout, stderr, reverted: Vec::new() });
     }
     let mut running = Running::start(job)?;
     let stopped = running.until_end(watch)?;
-    let status = running.end(stopped)?;
+    let exit_code = match &running.tree {
+        Tree::Group(_) => running.end_group(stopped)?,
+        Tree::Supervised(_) => running.end_supervised(stopped)?,
+    };
     let [stdout, stderr] = running.streams.each_mut().map(Stream::finish);
+    let reverted = running.tree.reverted();
     let end = match stopped {
         Some(stop) => End::Stopped(stop),
-        None => End::Exited(status.map_or(-1, exit_code)),
+        None => End::Exited(exit_code.unwrap_or(-1)),
     };
-    Ok(Outcome { end, stdout, stderr })
+    Ok(Outcome { end, stdout, stderr, reverted })
 }
 
-fn exit_code(status: ExitStatus) -> i32 {
-    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
+/// Who ends what the command started.
+enum Tree {
+    /// This process does, as far as it stays in one group.
+    Group(Group),
+    /// A supervisor does, wherever it goes.
+    Supervised(Box<Supervisee>),
 }
 
-/// A command that was started. Dropped early, it takes its group with it.
+impl Tree {
+    fn has_ended(&mut self) -> Result<bool, Refusal> {
+        match self {
+            Tree::Group(group) => Ok(group.has_ended()?),
+            Tree::Supervised(supervisee) => supervisee.has_ended(),
+        }
+    }
+
+    fn reverted(&mut self) -> Vec<Reverted> {
+        match self {
+            Tree::Group(_) => Vec::new(),
+            Tree::Supervised(supervisee) => supervisee.take_reverted(),
+        }
+    }
+}
+
+/// A command that was started. Dropped early, it takes what it started with it.
 struct Running {
-    child: Option<Child>,
-    leader: Pid,
-    /// Becomes readable when the command ends, where the system has such a thing.
-    end_handle: Option<OwnedFd>,
+    tree: Tree,
     streams: [Stream; 2],
     buffer: Vec<u8>,
 }
 
 impl Running {
-    fn start(job: &Job<'_>) -> io::Result<Self> {
-        let mut child = command(job).spawn()?;
-        let stdout = child.stdout.take().map(OwnedFd::from);
-        let stderr = child.stderr.take().map(OwnedFd::from);
-        let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let leader = leader.ok_or_else(|| io::Error::other("the command has no process id"))?;
-        let stream = |pipe| Stream::new(pipe, job.keep, job.window, job.spill.clone());
-        let running = Running {
-            child: Some(child),
-            leader,
-            end_handle: end_handle(leader),
-            streams: [stream(stdout), stream(stderr)],
-            buffer: vec![0; BUFFER_BYTES],
+    fn start(job: &Job<'_>) -> Result<Self, Refusal> {
+        let (tree, outputs) = match job.order {
+            Some(order) => {
+                let (supervisee, outputs) = Supervisee::start(order, job.directory)?;
+                (Tree::Supervised(Box::new(supervisee)), outputs)
+            }
+            None => {
+                let (group, outputs) = Group::start(job)?;
+                (Tree::Group(group), outputs)
+            }
         };
+        let streams =
+            outputs.map(|pipe| Stream::new(pipe, job.keep, job.window, job.spill.clone()));
+        let running = Running { tree, streams, buffer: vec![0; BUFFER_BYTES] };
         running.streams.iter().try_for_each(Stream::prepare)?;
         Ok(running)
     }
 
     /// Reads until the command ends or has to stop.
-    fn until_end(&mut self, watch: &Watch) -> io::Result<Option<Stop>> {
+    fn until_end(&mut self, watch: &Watch) -> Result<Option<Stop>, Refusal> {
         loop {
-            if self.has_ended()? {
+            if self.tree.has_ended()? {
                 return Ok(None);
             }
             if let Err(stop) = watch.check() {
@@ -128,26 +167,55 @@ impl Running {
         }
     }
 
-    /// Ends what is left, and takes what it still has to say. The status is missing where the
-    /// system does not let go of the command.
-    fn end(&mut self, stopped: Option<Stop>) -> io::Result<Option<ExitStatus>> {
+    /// Has the supervisor end what is left, and takes what it still has to say.
+    fn end_supervised(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
         if stopped.is_none() {
-            // It stays readable from now on.
-            self.end_handle = None;
             self.drain(DRAIN_TIME)?;
         }
-        let is_anyone_left = stopped.is_some() || group::has_others(self.leader);
+        let until = Instant::now() + GRACE_TIME + REAP_TIME;
+        let mut is_asked = false;
+        loop {
+            self.read()?;
+            let Tree::Supervised(supervisee) = &mut self.tree else { return Ok(None) };
+            if supervisee.is_gone()? || Instant::now() >= until {
+                break;
+            }
+            if !is_asked {
+                is_asked = true;
+                supervisee.ask_to_end();
+            }
+            self.wait(until.saturating_duration_since(Instant::now()));
+        }
+        let Tree::Supervised(supervisee) = &mut self.tree else { return Ok(None) };
+        let exit_code = supervisee.finish();
+        self.drain_rest()?;
+        Ok(exit_code)
+    }
+
+    /// Ends what is left of the group, and takes what it still has to say. The code is missing
+    /// where the system does not let go of the command.
+    fn end_group(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
+        if stopped.is_none() {
+            if let Tree::Group(group) = &mut self.tree {
+                group.forget_end_handle();
+            }
+            self.drain(DRAIN_TIME)?;
+        }
+        let Tree::Group(group) = &self.tree else { return Ok(None) };
+        let is_anyone_left = stopped.is_some() || group.has_others();
         if is_anyone_left {
-            group::signal(self.leader, Signal::TERM);
+            group.signal(Signal::TERM);
             self.read_until_gone(GRACE_TIME)?;
         }
-        group::signal(self.leader, Signal::KILL);
+        let Tree::Group(group) = &self.tree else { return Ok(None) };
+        group.signal(Signal::KILL);
         if is_anyone_left {
             self.read_until_gone(REAP_TIME)?;
         }
-        let status = self.reap()?;
+        let Tree::Group(group) = &mut self.tree else { return Ok(None) };
+        let exit_code = group.reap()?;
         self.drain_rest()?;
-        Ok(status)
+        Ok(exit_code)
     }
 
     /// Reads until the pipes are closed or the time is over.
@@ -160,7 +228,7 @@ impl Running {
                 return Ok(());
             }
             if progress == Progress::None {
-                self.wait(left);
+                self.wait_for_pipes(left);
             }
         }
     }
@@ -181,9 +249,10 @@ impl Running {
             let now = Instant::now();
             if now >= next_look {
                 next_look = now + LOOK_INTERVAL;
-                if self.has_ended()? {
-                    self.end_handle = None;
-                    if !group::has_others(self.leader) {
+                let Tree::Group(group) = &mut self.tree else { return Ok(()) };
+                if group.has_ended()? {
+                    group.forget_end_handle();
+                    if !group.has_others() {
                         return Ok(());
                     }
                 }
@@ -195,41 +264,27 @@ impl Running {
         }
     }
 
-    /// Reaps the leader, which is dead unless it hangs inside the system.
-    fn reap(&mut self) -> io::Result<Option<ExitStatus>> {
-        let Some(mut child) = self.child.take() else { return Ok(None) };
-        let status = loop {
-            match child.try_wait() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                waited => break waited?,
-            }
-        };
-        if status.is_none() {
-            // Whenever the system lets go of it, it is reaped.
-            let _ = std::thread::Builder::new().spawn(move || child.wait());
-        }
-        Ok(status)
-    }
-
-    /// Whether the command has ended; it is not reaped by this.
-    fn has_ended(&self) -> io::Result<bool> {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        match rustix::process::waitid(WaitId::Pid(self.leader), options) {
-            Ok(status) => Ok(status.is_some()),
-            Err(Errno::INTR) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Waits until there is something to read, the command ends, or `time` or the interval of
     /// looking for a stop is over.
     fn wait(&self, time: Duration) {
+        let end = match &self.tree {
+            Tree::Group(group) => group.end_handle(),
+            Tree::Supervised(supervisee) => supervisee.handle(),
+        };
+        self.poll(time, end.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN)));
+    }
+
+    fn wait_for_pipes(&self, time: Duration) {
+        self.poll(time, None);
+    }
+
+    fn poll<'f>(&'f self, time: Duration, end: Option<PollFd<'f>>) {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let timeout = Timespec::try_from(time.min(STOP_INTERVAL)).unwrap_or(at_once);
         let pipes = self.streams.iter().filter_map(Stream::pipe);
         let mut fds: Vec<_> =
             pipes.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)).collect();
-        fds.extend(self.end_handle.as_ref().map(|handle| PollFd::new(handle, PollFlags::IN)));
+        fds.extend(end);
         // Interrupted or not, everything is looked at afterwards.
         let _ = rustix::event::poll(&mut fds, Some(&timeout));
     }
@@ -248,44 +303,4 @@ impl Running {
     fn is_closed(&self) -> bool {
         self.streams.iter().all(|stream| stream.pipe().is_none())
     }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Where the system has forgotten the leader, its number may be someone else's.
-        if self.child.is_some() && self.has_ended().is_ok() {
-            group::signal(self.leader, Signal::KILL);
-            let _ = self.reap();
-        }
-    }
-}
-
-fn command(job: &Job<'_>) -> Command {
-    let mut command = Command::new(program::shell(job.environment));
-    // Without the dashes a command that begins with one would be taken for an option.
-    command.args(["-c", "--", job.command]);
-    command.env_clear().envs(job.environment.iter());
-    command.env("TERM", "dumb").env("NO_COLOR", "1").env("PWD", job.directory_shown);
-    if cfg!(target_os = "linux") {
-        // The handle was checked, and stays with the directory whatever takes its name.
-        let handle = job.directory.handle().as_raw_fd();
-        command.current_dir(format!("/proc/self/fd/{handle}"));
-    } else {
-        command.current_dir(job.directory_shown);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.process_group(0);
-    command
-}
-
-#[cfg(target_os = "linux")]
-fn end_handle(leader: Pid) -> Option<OwnedFd> {
-    use rustix::process::{PidfdFlags, pidfd_open};
-    // Without it the end is noticed at the next look.
-    pidfd_open(leader, PidfdFlags::empty()).ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn end_handle(_leader: Pid) -> Option<OwnedFd> {
-    None
 }

@@ -26,6 +26,12 @@ pub(super) fn shell(environment: &Environment) -> PathBuf {
     found.unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }
 
+/// The shell's arguments for a command.
+pub(super) fn shell_arguments(command: &str) -> [&str; 3] {
+    // Without the dashes a command that begins with one would be taken for an option.
+    ["-c", "--", command]
+}
+
 fn is_executable(path: &Path) -> bool {
     rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::empty()).is_ok()
         && rustix::fs::stat(path)

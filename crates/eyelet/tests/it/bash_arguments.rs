@@ -124,8 +124,8 @@ fn a_policy_that_is_not_enforced_runs_nothing() {
     );
     expect![[r#"
         {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is off under the sandbox policy `off`; a start with --sandbox full runs commands"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here; only a start with --sandbox full runs commands, without a sandbox"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here; only a start with --sandbox full runs commands, without a sandbox"}}"#]].assert_eq(&answers.join("\n"));
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host set no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host set no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}"#]].assert_eq(&answers.join("\n"));
     assert!(!tree.path().join("made").exists());
 }
 

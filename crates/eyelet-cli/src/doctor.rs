@@ -1,0 +1,106 @@
+//! `eyelet doctor`: what this machine can enforce, and what that leaves open.
+
+use std::process::ExitCode;
+
+use eyelet_sandbox::{Machine, Supervisor, Tier};
+use serde_json::json;
+
+use crate::failure::{FAILED, Failure};
+use crate::show;
+
+/// True in either tier, and on every machine.
+const ALWAYS: &[&str] = &[
+    "without --strict a command reads everything that you can read, but for the folders of secrets: \
+     --root confines list_dir, grep_files and read, and where a command writes",
+    "--deny hides from commands what it matches when the first one runs; files made later, and hard \
+     links, are not hidden",
+    "under --sandbox full, the default of call and bash at the command line, nothing is sandboxed",
+];
+
+pub(crate) enum Form {
+    Text,
+    Json,
+}
+
+pub(crate) fn run(form: Form) -> Result<ExitCode, Failure> {
+    let machine = Supervisor::this_program().machine().map_err(|reason| Failure {
+        message: format!("this machine could not be examined: {reason}"),
+        exit: FAILED,
+    })?;
+    let text = match form {
+        Form::Text => text(&machine),
+        Form::Json => format!("{:#}", json(&machine)),
+    };
+    show::lines(&text)?;
+    Ok(if machine.tier().is_some() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+fn name(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Namespaces => "first",
+        Tier::Landlock => "second",
+    }
+}
+
+fn text(machine: &Machine) -> String {
+    let yes_or_no = |yes: bool| if yes { "yes" } else { "no" };
+    let namespaces = match &machine.namespaces_refused {
+        None => "yes".to_owned(),
+        Some(reason) => format!("no: {reason}"),
+    };
+    let landlock = match machine.landlock_abi {
+        0 => "no".to_owned(),
+        version => format!("version {version}"),
+    };
+    let mut lines = vec![
+        format!("kernel         Linux {}", machine.kernel),
+        format!("runs as        {}", if machine.is_root { "root" } else { "an ordinary user" }),
+        format!("namespaces     {namespaces}"),
+        format!("Landlock       {landlock}"),
+        format!("seccomp        {}", yes_or_no(machine.has_seccomp)),
+        format!("process limit  {}", yes_or_no(machine.has_own_pid_limit || !machine.is_root)),
+        String::new(),
+    ];
+    match machine.tier() {
+        None => lines.push(
+            "Commands do not run under --sandbox read-only or workspace-write: this machine cannot \
+             enforce them."
+                .to_owned(),
+        ),
+        Some(tier) => {
+            let means = match tier {
+                Tier::Namespaces => "namespaces, Landlock, seccomp, no capabilities",
+                Tier::Landlock => "Landlock, seccomp, no capabilities",
+            };
+            lines.push(format!(
+                "Commands under --sandbox read-only and workspace-write run in the {} tier: {means}.",
+                name(tier)
+            ));
+            lines.push(String::new());
+            lines.push("Not protected:".to_owned());
+            for gap in machine.gaps(tier) {
+                let refused = if gap.is_refused_by_strict { " (--strict refuses to run)" } else { "" };
+                lines.push(format!("- {}{refused}", gap.what));
+            }
+            lines.extend(ALWAYS.iter().map(|always| format!("- {always}")));
+        }
+    }
+    let advice = machine.advice();
+    if !advice.is_empty() {
+        lines.push(String::new());
+        lines.push("What would help:".to_owned());
+        lines.extend(advice.iter().map(|advice| format!("- {advice}")));
+    }
+    lines.join("\n")
+}
+
+fn json(machine: &Machine) -> serde_json::Value {
+    let tier = machine.tier();
+    json!({
+        "machine": machine,
+        "tier": tier,
+        "gaps": tier.map(|tier| machine.gaps(tier)).unwrap_or_default(),
+        "always": ALWAYS,
+        "advice": machine.advice(),
+    })
+}

@@ -1,0 +1,258 @@
+//! Whoever is killed, and whenever: nothing is left, and nothing is lost.
+
+use std::fs;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use eyelet::tools::{Bash, BashArgs, Read, ReadArgs};
+use eyelet::{
+    CancelFlag, Environment, PrivateTemp, Root, SandboxPolicy, SandboxSettings, Spill, Tool as _,
+    TurnContext,
+};
+use eyelet_sandbox::{Supervisor, Tier, TierChoice};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::run::binary;
+use crate::sandbox::{SUPERVISED, Workspace, envelope, marked, marker, within};
+
+const ROUNDS: usize = 12;
+
+fn pid(process: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(process.id()).unwrap()).unwrap()
+}
+
+/// A call whose command has started two processes that would stay for ever.
+fn under_way(workspace: &Workspace, flags: &[&str], marker: &str) -> Child {
+    let command = format!("echo early; setsid sleep {marker} & sleep {marker}; true");
+    let mut eyelet = workspace.eyelet(flags);
+    eyelet.args(["call", "bash", &serde_json::json!({ "command": command }).to_string()]);
+    let child = eyelet.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    assert!(within(Duration::from_secs(10), || marked(marker) == 2), "{flags:?} did not start");
+    child
+}
+
+#[test]
+fn when_eyelet_is_killed_its_commands_are_gone_within_a_second() {
+    let workspace = Workspace::new("");
+    for flags in SUPERVISED {
+        for round in 0..ROUNDS {
+            let marker = marker();
+            let mut eyelet = under_way(&workspace, flags, &marker);
+            let signal = [Signal::KILL, Signal::KILL, Signal::TERM, Signal::INT][round % 4];
+            kill_process(pid(&eyelet), signal).unwrap();
+            eyelet.wait().unwrap();
+            assert!(
+                within(Duration::from_secs(1), || marked(&marker) == 0),
+                "{flags:?} round {round}: {} left",
+                marked(&marker)
+            );
+        }
+    }
+    // Folders of those that were killed go at the next start.
+    workspace.stdout(SUPERVISED[0], "true");
+    let left = fs::read_dir(workspace.tree.beside()).unwrap().filter_map(Result::ok);
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("-tmp-")), "{left:?}");
+}
+
+/// The children of a process.
+fn children(parent: u32) -> Vec<Pid> {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let child = |entry: fs::DirEntry| {
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        let found: u32 = stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()?;
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        (found == parent).then(|| Pid::from_raw(pid)).flatten()
+    };
+    processes.filter_map(child).collect()
+}
+
+#[test]
+fn when_a_supervisor_is_killed_the_call_answers_and_nothing_is_left() {
+    let workspace = Workspace::new("");
+    for flags in SUPERVISED {
+        for round in 0..ROUNDS {
+            let marker = marker();
+            let eyelet = under_way(&workspace, flags, &marker);
+            let outer = children(eyelet.id());
+            // Either of the two that watch, in turn.
+            let target = if round % 2 == 0 {
+                outer[0]
+            } else {
+                children(outer[0].as_raw_pid().unsigned_abs())[0]
+            };
+            kill_process(target, Signal::KILL).unwrap();
+            let start = Instant::now();
+            let answer = envelope(&eyelet.wait_with_output().unwrap());
+            assert!(start.elapsed() < Duration::from_secs(3), "{flags:?} {:?}", start.elapsed());
+            assert_eq!(answer["data"]["stdout"], "early\n", "{flags:?} {answer}");
+            assert_ne!(answer["data"]["exit_code"], 0, "{flags:?} {answer}");
+            assert!(within(Duration::from_secs(1), || marked(&marker) == 0), "{flags:?} {round}");
+        }
+    }
+}
+
+#[test]
+fn a_stopped_and_continued_eyelet_answers_as_if_nothing_had_been() {
+    let workspace = Workspace::new("");
+    for flags in SUPERVISED {
+        for _ in 0..ROUNDS {
+            let command =
+                r#"{"command":"for i in 1 2 3 4 5; do echo $i; sleep 0.02; done; exit 4"}"#;
+            let mut eyelet = workspace.eyelet(flags);
+            let eyelet =
+                eyelet.args(["call", "bash", command]).stdout(Stdio::piped()).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(30));
+            kill_process(pid(&eyelet), Signal::STOP).unwrap();
+            std::thread::sleep(Duration::from_millis(120));
+            kill_process(pid(&eyelet), Signal::CONT).unwrap();
+            let answer = envelope(&eyelet.wait_with_output().unwrap());
+            assert_eq!(answer["data"]["stdout"], "1\n2\n3\n4\n5\n", "{flags:?}");
+            assert_eq!(answer["data"]["exit_code"], 4, "{flags:?}");
+        }
+    }
+}
+
+/// A session in this process, as a server has one.
+pub(crate) fn session(workspace: &Workspace, tier: Tier) -> TurnContext {
+    let temp = workspace.tree.beside();
+    let settings = SandboxSettings::new(Supervisor::at(binary()))
+        .with_tier(TierChoice::Only(tier))
+        .with_private_temp(Arc::new(PrivateTemp::session(&temp)));
+    let environment: Environment =
+        std::env::var_os("PATH").map(|path| ("PATH", path)).into_iter().collect();
+    TurnContext::new(workspace.tree.path(), SandboxPolicy::WorkspaceWrite)
+        .unwrap()
+        .with_root(Root::open(workspace.tree.path()).unwrap())
+        .with_environment(environment)
+        .with_spill(Arc::new(Spill::session(workspace.tree.beside())))
+        .with_sandbox_settings(Arc::new(settings))
+}
+
+const BOTH: [Tier; 2] = [Tier::Namespaces, Tier::Landlock];
+
+#[test]
+fn a_cancelled_call_leaves_nothing() {
+    let workspace = Workspace::new("");
+    for tier in BOTH {
+        for _ in 0..ROUNDS {
+            let marker = marker();
+            let cancel = CancelFlag::default();
+            let turn = session(&workspace, tier).with_cancel(cancel.clone());
+            let command = format!("echo early; setsid sleep {marker} & sleep {marker}");
+            std::thread::scope(|scope| {
+                let call = scope.spawn(|| Bash.run(BashArgs::new(&command), &turn).unwrap());
+                assert!(within(Duration::from_secs(10), || marked(&marker) == 2));
+                cancel.cancel();
+                let report = call.join().unwrap();
+                assert!(report.cancelled && report.stdout.text() == "early\n");
+            });
+            assert_eq!(marked(&marker), 0, "{tier:?}");
+        }
+    }
+}
+
+#[test]
+fn the_tools_see_one_world() {
+    let workspace = Workspace::new("");
+    for tier in BOTH {
+        let turn = session(&workspace, tier);
+        let run = |command: &str| Bash.run(BashArgs::new(command), &turn).unwrap();
+        let report = run("echo from bash > $TMPDIR/note; echo $TMPDIR/note; seq 20000");
+        let path = report.stdout.text().lines().next().unwrap().to_owned();
+        assert_eq!(path.starts_with("/tmp/note"), tier == Tier::Namespaces, "{path}");
+        let read = |path: &str| Read.run(ReadArgs::new(path), &turn);
+        let shown = serde_json::to_value(read(&path).unwrap()).unwrap();
+        assert_eq!(shown["content"], "from bash\n", "{tier:?}");
+        // The next command sees it, too, and what was kept of the first one, which it cannot change.
+        let kept = report.stdout.file().unwrap().to_str().unwrap().to_owned();
+        assert_eq!(
+            run(&format!("cat $TMPDIR/note; tail -n 1 {kept}")).stdout.text(),
+            "from bash\n20000\n"
+        );
+        assert_ne!(run(&format!("echo x >> {kept}")).exit_code, 0, "{tier:?}");
+        assert!(read(&kept).is_ok());
+        // Another session has another one.
+        let other = session(&workspace, tier);
+        assert!(Read.run(ReadArgs::new(&path), &other).is_err());
+        let theirs = Bash.run(BashArgs::new(format!("cat {path}")), &other).unwrap();
+        assert_eq!(
+            theirs.exit_code == 0,
+            tier == Tier::Landlock && theirs.exit_code == 0,
+            "{tier:?}"
+        );
+    }
+}
+
+#[test]
+fn what_globs_deny_is_hidden_or_refused() {
+    let workspace = Workspace::new(
+        "
+        .env = CANARY
+        sub/.ENV = CANARY
+        secret/key = CANARY
+        open = seen
+    ",
+    );
+    let deny = ["--deny", "**/.env", "--deny", "secret"];
+    let command = "cat .env sub/.ENV secret/key; ln -s .env l; cat l; rm -f .env; mv sub/.ENV x; \
+                   cat x; cat open; grep -rc CANARY . | grep -v :0";
+    let data = workspace.data(&[SUPERVISED[0], &deny].concat(), command);
+    assert_eq!(data["stdout"], "seen", "{data}");
+    assert_eq!(fs::read_to_string(workspace.at("sub/.ENV")).unwrap(), "CANARY");
+    let answer = workspace.answer(&[SUPERVISED[1], &deny].concat(), command);
+    assert_eq!(answer["error"]["code"], "sandbox_unavailable", "{answer}");
+    assert!(answer.to_string().contains("--deny cannot be enforced"), "{answer}");
+}
+
+#[test]
+fn nothing_of_large_outputs_is_lost() {
+    let workspace = Workspace::new("");
+    for (flags, stdout, stderr) in [
+        (SUPERVISED[0], 100_000_000, 7_000_001),
+        (SUPERVISED[1], 51_201, 40_000_000),
+        (SUPERVISED[2], 30_000_000, 0),
+    ] {
+        let command = format!(
+            "head -c {stdout} /dev/urandom | tee one; head -c {stderr} /dev/urandom | tee two >&2"
+        );
+        let data = workspace.data(flags, &command);
+        for (name, file, bytes) in [("stdout", "one", stdout), ("stderr", "two", stderr)] {
+            assert_eq!(data[format!("{name}_total_bytes")], bytes, "{flags:?}");
+            if bytes > 0 {
+                let kept = data[format!("{name}_file")].as_str().unwrap();
+                assert!(
+                    fs::read(kept).unwrap() == fs::read(workspace.at(file)).unwrap(),
+                    "{flags:?} {name}"
+                );
+                fs::remove_file(kept).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_root_that_was_swapped_for_another_is_not_written() {
+    let workspace = Workspace::new("w/file = kept");
+    let root = Root::open(workspace.at("w")).unwrap();
+    fs::rename(workspace.at("w"), workspace.at("moved")).unwrap();
+    std::os::unix::fs::symlink(workspace.outside(), workspace.at("w")).unwrap();
+    for tier in BOTH {
+        let settings =
+            SandboxSettings::new(Supervisor::at(binary())).with_tier(TierChoice::Only(tier));
+        let turn = TurnContext::new(workspace.at("w"), SandboxPolicy::WorkspaceWrite)
+            .unwrap()
+            .with_root(Root::open(workspace.at("moved")).unwrap())
+            .with_environment(std::env::vars_os().collect())
+            .with_sandbox_settings(Arc::new(settings));
+        let args = BashArgs {
+            cwd: Some(workspace.at("moved").to_str().unwrap().to_owned()),
+            ..BashArgs::new("echo x > made; echo y > ../w/made; cat file")
+        };
+        let report = Bash.run(args, &turn).unwrap();
+        assert_eq!(report.stdout.text(), "kept", "{report:?}");
+        assert_eq!(fs::read_dir(workspace.outside()).unwrap().count(), 0);
+    }
+    drop(root);
+}

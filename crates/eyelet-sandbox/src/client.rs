@@ -1,0 +1,260 @@
+//! The caller's side: starts a supervisor, sends it a request, hears from it.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+
+use crate::doctor::Machine;
+use crate::request::{Message, SandboxRequest, Tier, TierChoice, framed, take_framed};
+
+/// The first argument of a program that is started as a supervisor.
+pub(crate) const SUPERVISE: &str = "__supervise";
+
+/// How long a supervisor may take to find out what the machine can enforce.
+const EXAMINE_TIME: Duration = Duration::from_secs(5);
+
+/// The program that supervises commands. Clones share what was learnt about the machine.
+#[derive(Clone, Debug)]
+pub struct Supervisor {
+    program: PathBuf,
+    learnt: Arc<Learnt>,
+}
+
+#[derive(Debug, Default)]
+struct Learnt {
+    tier: OnceLock<Tier>,
+    machine: OnceLock<Machine>,
+}
+
+impl Supervisor {
+    /// This program, whose `main` has to begin with [`crate::run_if_supervisor`]. It is found by
+    /// the system's own name for it, which stays right even when its file is replaced.
+    pub fn this_program() -> Self {
+        Supervisor::at("/proc/self/exe")
+    }
+
+    /// Another program whose `main` begins with [`crate::run_if_supervisor`].
+    pub fn at(program: impl Into<PathBuf>) -> Self {
+        Supervisor { program: program.into(), learnt: Arc::default() }
+    }
+
+    /// Starts a supervisor in `directory` and sends it the request.
+    ///
+    /// This process is not copied for it and runs nothing between fork and exec.
+    ///
+    /// # Errors
+    /// The system's, where the program cannot be started.
+    pub fn start(&self, request: &SandboxRequest, directory: &Path) -> io::Result<Supervised> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let mut child = Command::new(&self.program)
+            .arg(SUPERVISE)
+            .env_clear()
+            .current_dir(directory)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let stdout = child.stdout.take().map(OwnedFd::from);
+        let stderr = child.stderr.take().map(OwnedFd::from);
+        let started = Supervised {
+            child: Some(child),
+            control: Some(ours),
+            inbox: Vec::new(),
+            stdout,
+            stderr,
+        };
+        let mut request = request.clone();
+        if let (TierChoice::Best, Some(tier)) = (request.tier, self.learnt.tier.get()) {
+            // What the machine allowed before is not quietly given up later.
+            request.tier = TierChoice::Only(*tier);
+        }
+        started.send(&framed(&request)?)?;
+        Ok(started)
+    }
+
+    /// Remembers the tier that the machine allowed.
+    pub fn learn(&self, tier: Tier) {
+        let _ = self.learnt.tier.set(tier);
+    }
+
+    /// The tier in which commands run, found out now if need be; none where none is possible.
+    pub fn tier(&self) -> Option<Tier> {
+        let learnt = self.learnt.tier.get().copied();
+        learnt.or_else(|| self.machine().ok()?.tier())
+    }
+
+    /// What this machine can enforce; asked once.
+    ///
+    /// # Errors
+    /// Why it cannot be found out.
+    pub fn machine(&self) -> Result<Machine, String> {
+        if let Some(machine) = self.learnt.machine.get() {
+            return Ok(machine.clone());
+        }
+        let machine = self.examine().map_err(|error| error.to_string())?;
+        Ok(self.learnt.machine.get_or_init(|| machine).clone())
+    }
+
+    fn examine(&self) -> io::Result<Machine> {
+        let mut supervised = self.start(&SandboxRequest::examination(), Path::new("/"))?;
+        let until = Instant::now() + EXAMINE_TIME;
+        while Instant::now() < until {
+            supervised.wait(until.saturating_duration_since(Instant::now()));
+            match supervised.receive()? {
+                Received::Message(Message::Examined(machine)) => {
+                    supervised.wait_for_exit(until);
+                    return Ok(machine);
+                }
+                Received::Message(Message::Unavailable(reason)) => {
+                    return Err(io::Error::other(reason));
+                }
+                Received::Message(
+                    Message::Started(_)
+                    | Message::NotStarted(_)
+                    | Message::Exited(_)
+                    | Message::Gone(_),
+                )
+                | Received::Nothing => {}
+                Received::End => break,
+            }
+        }
+        Err(io::Error::other("the supervisor did not answer"))
+    }
+}
+
+/// What came from a supervisor.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Received {
+    /// This.
+    Message(Message),
+    /// Nothing yet.
+    Nothing,
+    /// Nothing, and nothing will: it is gone.
+    End,
+}
+
+/// A running supervisor. Dropped, it takes everything that it supervises with it.
+#[derive(Debug)]
+pub struct Supervised {
+    child: Option<Child>,
+    control: Option<UnixStream>,
+    inbox: Vec<u8>,
+    stdout: Option<OwnedFd>,
+    stderr: Option<OwnedFd>,
+}
+
+impl Supervised {
+    /// The command's outputs, to be read.
+    pub fn take_outputs(&mut self) -> [Option<OwnedFd>; 2] {
+        [self.stdout.take(), self.stderr.take()]
+    }
+
+    /// Becomes readable when the supervisor has something to say, or is gone.
+    pub fn handle(&self) -> Option<BorrowedFd<'_>> {
+        self.control.as_ref().map(|control| control.as_fd())
+    }
+
+    /// The supervisor's process number.
+    pub fn id(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// Asks for the end: what runs is asked to end, then killed.
+    pub fn ask_to_end(&self) {
+        // A supervisor that is gone has ended everything.
+        let _ = self.send(&[0]);
+    }
+
+    /// Closes the line: the supervisor kills what runs.
+    pub fn let_go(&mut self) {
+        self.control = None;
+    }
+
+    /// Takes the next message, without waiting.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn receive(&mut self) -> io::Result<Received> {
+        loop {
+            if let Some(message) = take_framed(&mut self.inbox)? {
+                return Ok(Received::Message(message));
+            }
+            let Some(control) = &self.control else { return Ok(Received::End) };
+            let mut buffer = [0; 4096];
+            match rustix::net::recv(control, &mut buffer[..], RecvFlags::DONTWAIT) {
+                Ok((0, _)) | Err(Errno::CONNRESET) => return Ok(Received::End),
+                Ok((count, _)) => {
+                    self.inbox.extend_from_slice(buffer.get(..count).unwrap_or_default());
+                }
+                Err(Errno::AGAIN) => return Ok(Received::Nothing),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The supervisor's own status once it has exited; afterwards nothing is left of it.
+    pub fn try_wait(&mut self) -> Option<ExitStatus> {
+        let status = self.child.as_mut()?.try_wait().ok().flatten()?;
+        self.child = None;
+        Some(status)
+    }
+
+    /// Waits until the supervisor has exited, or leaves it to be reaped later.
+    pub fn wait_for_exit(&mut self, until: Instant) -> Option<ExitStatus> {
+        loop {
+            let status = self.try_wait();
+            if status.is_some() || self.child.is_none() || Instant::now() >= until {
+                return status;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    fn wait(&self, time: Duration) {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let timeout = Timespec::try_from(time).unwrap_or(at_once);
+        if let Some(control) = &self.control {
+            let mut fds = [PollFd::new(control, PollFlags::IN)];
+            let _ = rustix::event::poll(&mut fds, Some(&timeout));
+        }
+    }
+
+    fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
+        let Some(control) = &self.control else { return Ok(()) };
+        while !bytes.is_empty() {
+            match rustix::net::send(control, bytes, SendFlags::NOSIGNAL) {
+                Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+                Err(Errno::INTR) => {}
+                // Its own words or its exit status say why it is gone.
+                Err(Errno::PIPE | Errno::CONNRESET) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        self.control = None;
+        let Some(mut child) = self.child.take() else { return };
+        let until = Instant::now() + Duration::from_millis(500);
+        while Instant::now() < until {
+            match child.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_micros(500)),
+                Ok(Some(_)) | Err(_) => return,
+            }
+        }
+        // It is still busy ending what it supervises; whenever it is done, it is reaped.
+        let _ = std::thread::Builder::new().spawn(move || child.wait());
+    }
+}

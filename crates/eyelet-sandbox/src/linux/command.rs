@@ -1,0 +1,53 @@
+//! The last steps of the command's own process before its program takes over.
+
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use super::{landlock, layout::Layout, privileges, seccomp, sys};
+use crate::request::{Message, Program, SandboxRequest, Tier, framed};
+
+/// Restricts this process and executes the program. What prevents that goes to `failures`, which the
+/// system closes when it succeeds.
+pub(super) fn execute(
+    request: &SandboxRequest,
+    tier: Option<Tier>,
+    program: &Program,
+    mut failures: impl Write,
+) -> ! {
+    let failure = match prepare(request, tier) {
+        Ok(()) => {
+            let error = command(request, tier, program).exec();
+            Message::NotStarted(error.raw_os_error().unwrap_or(libc::EIO))
+        }
+        Err(reason) => Message::Unavailable(reason),
+    };
+    if let Ok(message) = framed(&failure) {
+        let _ = failures.write_all(&message);
+    }
+    std::process::exit(1)
+}
+
+fn prepare(request: &SandboxRequest, tier: Option<Tier>) -> Result<(), String> {
+    let because = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
+    // Its own session: no terminal, and a group that can be asked to end.
+    rustix::process::setsid().map_err(|error| format!("a session of its own: {error}"))?;
+    sys::reset_signals();
+    privileges::limit_core().map_err(because("no core dumps"))?;
+    let Some(tier) = tier else { return Ok(()) };
+    privileges::limit_processes(tier).map_err(because("a limit of processes"))?;
+    landlock::apply(request, tier)?;
+    privileges::drop_capabilities(request).map_err(because("dropping capabilities"))?;
+    seccomp::apply(tier, request.network).map_err(|error| format!("seccomp: {error}"))
+}
+
+fn command(request: &SandboxRequest, tier: Option<Tier>, program: &Program) -> Command {
+    let mut command = Command::new(&program.file);
+    command.args(program.arguments.iter().map(|argument| &argument.0));
+    command.env_clear();
+    command.envs(program.environment.iter().map(|(name, value)| (&name.0, &value.0)));
+    if let Some(temp) = tier.and_then(|tier| Layout::of(request, tier).private_temp()) {
+        command.env("TMPDIR", temp);
+    }
+    command
+}

@@ -1,0 +1,46 @@
+//! Where things are inside a sandbox.
+
+use std::path::{Path, PathBuf};
+
+use crate::request::{Policy, SandboxRequest, Tier};
+
+/// The folder that is private in the first tier.
+pub(super) const TMP: &str = "/tmp";
+
+/// Which paths are elsewhere inside.
+pub(super) struct Layout<'r> {
+    request: &'r SandboxRequest,
+    /// Whether the private temp folder stands at `/tmp`.
+    pub(super) covers_tmp: bool,
+}
+
+impl<'r> Layout<'r> {
+    pub(super) fn of(request: &'r SandboxRequest, tier: Tier) -> Self {
+        let holds_tmp = request.roots.iter().any(|root| Path::new(TMP).starts_with(&root.path));
+        let is_sandbox = request.policy != Policy::Full && tier == Tier::Namespaces;
+        let is_folder = || Path::new(TMP).symlink_metadata().is_ok_and(|found| found.is_dir());
+        let covers_tmp = is_sandbox && request.private_temp.is_some() && !holds_tmp && is_folder();
+        Layout { request, covers_tmp }
+    }
+
+    /// The private temp folder, as the command names it.
+    pub(super) fn private_temp(&self) -> Option<PathBuf> {
+        let temp = self.request.private_temp.as_ref()?;
+        Some(if self.covers_tmp { TMP.into() } else { temp.path.clone() })
+    }
+
+    /// Where `outside` is inside.
+    pub(super) fn inside(&self, outside: &Path) -> PathBuf {
+        let below = self
+            .request
+            .private_temp
+            .as_ref()
+            .filter(|_| self.covers_tmp)
+            .and_then(|temp| outside.strip_prefix(&temp.path).ok());
+        match below {
+            Some(below) if below.as_os_str().is_empty() => TMP.into(),
+            Some(below) => Path::new(TMP).join(below),
+            None => outside.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Linux: the supervisor and what it asks of the kernel.
+
+mod command;
+mod guard;
+mod inner;
+mod landlock;
+mod layout;
+mod namespaces;
+mod outer;
+mod privileges;
+mod seccomp;
+mod snapshot;
+mod sys;
+mod tree;
+
+pub(crate) use outer::supervise;

@@ -1,0 +1,360 @@
+//! The first tier: a view of the machine in which only the workspace can be changed.
+//!
+//! Everything is mounted read-only, and over it, in this order: the private temp folder at `/tmp`,
+//! the roots, the kept streams, a `/dev` and a `/proc` of its own, what is protected, what is hidden.
+//! A directory is put in place by its handle, after it was seen to be the one that was asked for.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::symlink;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
+    move_mount, open_tree,
+};
+use rustix::process::{getegid, geteuid};
+
+use super::landlock::DEVICES;
+use super::layout::{Layout, TMP};
+use super::privileges::{is_system_administrator, most_processes};
+use super::sys;
+use crate::request::{Network, Place, Policy, SandboxRequest, Tier};
+
+const RECURSIVE: libc::c_int = libc::AT_RECURSIVE;
+const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+
+/// A step that failed, and the system's error.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) what: String,
+    pub(super) error: io::Error,
+}
+
+impl Failure {
+    fn at<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Failure {
+        let what = what.into();
+        move |error| Failure { what, error: error.into() }
+    }
+
+    /// Whether the system does not allow or does not know it, so that another tier may be tried.
+    /// Anything else may pass: then no command runs, rather than one in a weaker sandbox.
+    pub(super) fn is_refusal(&self) -> bool {
+        is_one_of(&self.error, &[])
+    }
+
+    /// The same failure as one that is never a refusal.
+    fn own(self) -> Failure {
+        Failure { what: self.what, error: io::Error::other(self.error.to_string()) }
+    }
+}
+
+/// Whether the system refuses new namespaces: it may also have a limit of none.
+pub(super) fn is_refusal(error: &io::Error) -> bool {
+    is_one_of(error, &[Errno::USERS, Errno::NOSPC])
+}
+
+fn is_one_of(error: &io::Error, others: &[Errno]) -> bool {
+    let refusals = [Errno::PERM, Errno::ACCESS, Errno::NOSYS, Errno::INVAL, Errno::OPNOTSUPP];
+    let number = error.raw_os_error();
+    refusals.iter().chain(others).any(|refusal| Some(refusal.raw_os_error()) == number)
+}
+
+/// The namespaces that a copy of this process has to be put into.
+pub(super) fn kinds(request: &SandboxRequest) -> libc::c_int {
+    let mut kinds = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+    if !is_system_administrator() {
+        kinds |= libc::CLONE_NEWUSER;
+    }
+    if request.network == Network::Off {
+        kinds |= libc::CLONE_NEWNET;
+    }
+    kinds
+}
+
+/// Keeps the numbers of user and group in a new user namespace. `user` and `group` are those from
+/// before, outside.
+pub(super) fn map_user(user: u32, group: u32) -> Result<(), Failure> {
+    let write = |file: &str, text: &str| {
+        fs::write(file, text).map_err(Failure::at(format!("writing {file}")))
+    };
+    write("/proc/self/setgroups", "deny")?;
+    write("/proc/self/uid_map", &format!("{user} {user} 1"))?;
+    write("/proc/self/gid_map", &format!("{group} {group} 1"))
+}
+
+/// The numbers of user and group.
+pub(super) fn identity() -> (u32, u32) {
+    (geteuid().as_raw(), getegid().as_raw())
+}
+
+/// Makes the view. This process is the first of its namespaces.
+pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
+    let layout = Layout::of(request, Tier::Namespaces);
+    let here = rustix::process::getcwd(Vec::new()).map_err(Failure::at("the working directory"))?;
+    let here = PathBuf::from(std::ffi::OsString::from_vec(here.into_bytes()));
+    let before = rustix::fs::stat(".").map_err(Failure::at("the working directory"))?;
+
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(Failure::at("making mounts private"))?;
+    let mut roots = request.roots.iter().map(Copied::of).collect::<Result<Vec<_>, _>>()?;
+    // The outer ones first, so that none covers another.
+    roots.sort_by_key(|root| root.path.components().count());
+    let temp = request.private_temp.as_ref().map(Copied::of).transpose()?;
+    let spill = request.spill.as_ref().map(Copied::of).transpose()?;
+    let devices = devices()?;
+
+    let everything = READ_ONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+    sys::add_mount_attributes(CWD, c"/", RECURSIVE, everything)
+        .map_err(Failure::at("making mounts read-only"))?;
+    if let Some(temp) = temp {
+        temp.restrict(libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV)?;
+        let target = if layout.covers_tmp { Path::new(TMP) } else { &temp.path };
+        put(&temp.tree, target)?;
+    }
+    for root in roots {
+        let mut attributes = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+        if request.policy == Policy::ReadOnly {
+            attributes |= READ_ONLY;
+        }
+        root.restrict(attributes)?;
+        root.put_back(&layout)?;
+    }
+    if let Some(spill) = spill {
+        spill.restrict(everything | libc::MOUNT_ATTR_NOEXEC)?;
+        spill.put_back(&layout)?;
+    }
+    own_devices(&devices)?;
+    own_processes()?;
+    if request.network == Network::Off {
+        sys::bring_up_loopback().map_err(Failure::at("the loopback network"))?;
+    }
+    for root in &request.roots {
+        protect(request, &root.path)?;
+    }
+    for path in &request.hidden {
+        hide(&layout.inside(&path.0))?;
+    }
+
+    let inside = layout.inside(&here);
+    std::env::set_current_dir(&inside)
+        .map_err(|error| Failure::at(format!("entering {}", inside.display()))(error).own())?;
+    let after = rustix::fs::stat(".").map_err(Failure::at("the working directory"))?;
+    if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino) {
+        let error = io::Error::other("it is not the one that was checked");
+        return Err(Failure { what: format!("the working directory {}", inside.display()), error });
+    }
+    Ok(())
+}
+
+/// A directory with all that is mounted below it, as it was before anything was covered.
+struct Copied {
+    path: PathBuf,
+    identity: (u64, u64),
+    tree: OwnedFd,
+}
+
+impl Copied {
+    fn of(place: &Place) -> Result<Self, Failure> {
+        let path = place.path.clone();
+        if path.parent().is_none() {
+            let error = io::Error::other("a root of `/` leaves nothing to protect");
+            return Err(Failure { what: "the roots".to_owned(), error });
+        }
+        let tree = copy(&path)?;
+        let found = rustix::fs::fstat(&tree).map_err(Failure::at(path.display().to_string()))?;
+        if (found.st_dev, found.st_ino) != place.identity {
+            let error = io::Error::other("it is not the one that was checked");
+            return Err(Failure { what: path.display().to_string(), error });
+        }
+        Ok(Copied { path, identity: place.identity, tree })
+    }
+
+    fn restrict(&self, attributes: u64) -> Result<(), Failure> {
+        let flags = libc::AT_EMPTY_PATH | RECURSIVE;
+        sys::add_mount_attributes(self.tree.as_fd(), c"", flags, attributes)
+            .map_err(Failure::at(format!("restricting {}", self.path.display())))
+    }
+
+    /// Puts the directory where it was, now with its own rights. Below a covered `/tmp` its path is
+    /// made anew.
+    fn put_back(self, layout: &Layout<'_>) -> Result<(), Failure> {
+        let failed =
+            |error| Failure { what: format!("putting {} back", self.path.display()), error };
+        let below_tmp = self.path.strip_prefix(TMP).ok().filter(|_| layout.covers_tmp);
+        let target = match below_tmp {
+            Some(below) => make_path(below).map_err(|error| failed(error).own())?,
+            None => {
+                let target = open_without_links(&self.path).map_err(failed)?;
+                let found = rustix::fs::fstat(&target).map_err(|error| failed(error.into()))?;
+                if (found.st_dev, found.st_ino) != self.identity {
+                    return Err(failed(io::Error::other("something else stands there")));
+                }
+                target
+            }
+        };
+        move_onto(&self.tree, target.as_fd()).map_err(failed)
+    }
+}
+
+fn copy(path: &Path) -> Result<OwnedFd, Failure> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    open_tree(CWD, path, flags).map_err(Failure::at(path.display().to_string()))
+}
+
+fn move_onto(tree: &OwnedFd, target: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(tree, "", target, "", flags)?)
+}
+
+fn put(tree: &OwnedFd, target: &Path) -> Result<(), Failure> {
+    let failed = |error| Failure { what: format!("mounting {}", target.display()), error };
+    let handle = open_without_links(target).map_err(failed)?;
+    move_onto(tree, handle.as_fd()).map_err(failed)
+}
+
+fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
+}
+
+/// Makes the folders of `below` in the private `/tmp`. An earlier command may have put anything
+/// there: nothing but folders is entered, and what is in the way goes.
+fn make_path(below: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut here = openat(CWD, TMP, flags, Mode::empty())?;
+    for component in below.components() {
+        let Component::Normal(name) = component else { return Err(Errno::INVAL.into()) };
+        match rustix::fs::mkdirat(&here, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut entered = openat(&here, name, flags, Mode::empty());
+        if matches!(entered, Err(Errno::LOOP | Errno::NOTDIR)) {
+            rustix::fs::unlinkat(&here, name, AtFlags::empty())?;
+            rustix::fs::mkdirat(&here, name, Mode::RWXU)?;
+            entered = openat(&here, name, flags, Mode::empty());
+        }
+        here = entered?;
+    }
+    Ok(here)
+}
+
+fn devices() -> Result<Vec<(&'static str, OwnedFd)>, Failure> {
+    let mut devices = Vec::new();
+    for name in DEVICES {
+        let path = Path::new("/dev").join(name);
+        if path.symlink_metadata().is_ok() {
+            devices.push((*name, copy(&path)?));
+        }
+    }
+    Ok(devices)
+}
+
+fn mount_new(kind: &str, target: &str, flags: MountFlags, options: &str) -> Result<(), Failure> {
+    let failed = || format!("mounting {kind} at {target}");
+    let options = CString::new(options).map_err(Failure::at(failed()))?;
+    mount(kind, target, kind, flags, options.as_c_str()).map_err(Failure::at(failed()))
+}
+
+/// A `/dev` with nothing in it but the harmless devices.
+fn own_devices(devices: &[(&str, OwnedFd)]) -> Result<(), Failure> {
+    let failed = || Failure::at("making /dev");
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    mount_new("tmpfs", "/dev", flags, "mode=0755,size=64k")?;
+    for (name, tree) in devices {
+        let path = Path::new("/dev").join(name);
+        fs::File::create(&path).map_err(failed())?;
+        put(tree, &path)?;
+    }
+    for (name, target) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+        ("ptmx", "pts/ptmx"),
+    ] {
+        symlink(target, Path::new("/dev").join(name)).map_err(failed())?;
+    }
+    fs::create_dir("/dev/shm").map_err(failed())?;
+    fs::create_dir("/dev/pts").map_err(failed())?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount_new("tmpfs", "/dev/shm", flags, "mode=1777")?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    mount_new("devpts", "/dev/pts", flags, "newinstance,ptmxmode=0666,mode=0620")?;
+    sys::add_mount_attributes(CWD, c"/dev", 0, READ_ONLY).map_err(failed())
+}
+
+/// A `/proc` with nothing in it but the sandbox's own processes, and a limit to their number.
+fn own_processes() -> Result<(), Failure> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount_new("proc", "/proc", flags, "")?;
+    if has_own_pid_limit() {
+        let most = most_processes().to_string();
+        fs::write("/proc/sys/kernel/pid_max", most)
+            .map_err(Failure::at("limiting the number of processes"))?;
+    }
+    // Without it root could still set the kernel's own settings.
+    sys::add_mount_attributes(CWD, c"/proc", 0, READ_ONLY)
+        .map_err(Failure::at("making /proc read-only"))
+}
+
+/// Whether `pid_max` is each process namespace's own. Before Linux 6.14 it is the whole machine's,
+/// and nothing to be touched.
+pub(super) fn has_own_pid_limit() -> bool {
+    let release = rustix::system::uname();
+    let mut numbers = release.release().to_bytes().split(|byte| !byte.is_ascii_digit());
+    let mut number = || -> Option<u32> { std::str::from_utf8(numbers.next()?).ok()?.parse().ok() };
+    (number(), number()) >= (Some(6), Some(14))
+}
+
+/// Makes what is protected below a root read-only where it is there. A `.git` itself is held in
+/// place: moved away, another could take its name.
+fn protect(request: &SandboxRequest, root: &Path) -> Result<(), Failure> {
+    if request.policy != Policy::WorkspaceWrite {
+        return Ok(());
+    }
+    let git = root.join(".git");
+    if git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        put(&copy(&git)?, &git)?;
+    }
+    let mut paths: Vec<_> = request.protected.iter().map(|path| root.join(&path.0)).collect();
+    paths.extend(super::guard::linked_repositories(root, request));
+    for path in paths {
+        // What a link leads to is what counts; the link itself is looked after at the end.
+        let Ok(real) = fs::canonicalize(&path) else { continue };
+        if !request.roots.iter().any(|root| real.starts_with(&root.path)) {
+            continue;
+        }
+        let tree = copy(&real)?;
+        let flags = libc::AT_EMPTY_PATH | RECURSIVE;
+        sys::add_mount_attributes(tree.as_fd(), c"", flags, READ_ONLY)
+            .map_err(Failure::at(format!("protecting {}", real.display())))?;
+        put(&tree, &real)?;
+    }
+    Ok(())
+}
+
+/// Covers a file or a folder with an empty one.
+fn hide(path: &Path) -> Result<(), Failure> {
+    // What is not there, or cannot be reached, need not be hidden.
+    let Ok(real) = fs::canonicalize(path) else { return Ok(()) };
+    let Ok(found) = fs::metadata(&real) else { return Ok(()) };
+    if found.is_dir() {
+        let flags =
+            MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+        let target = real.to_string_lossy();
+        mount("tmpfs", real.as_path(), "tmpfs", flags, c"mode=0555,size=4k")
+            .map_err(Failure::at(format!("hiding {target}")))
+    } else {
+        put(&copy(Path::new("/dev/null"))?, &real)
+    }
+}

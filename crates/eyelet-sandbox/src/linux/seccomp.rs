@@ -1,0 +1,159 @@
+//! Which system calls a sandboxed command may not make.
+//!
+//! A list of what is refused, not of what is allowed: ordinary programs have to work. Refused is what
+//! leads around the other walls: other kinds of sockets, new namespaces and mounts, a second way
+//! into the kernel (`io_uring`, foreign ABIs), keys and tracing of the kernel.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter,
+};
+
+use crate::request::{Network, Tier};
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Refused whatever the arguments.
+const REFUSED: &[libc::c_long] = &[
+    // Mounts and namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    // It would open sockets and files past this filter.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // The user's keys, shared by everything that they run.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // The kernel itself.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_syslog,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_clock_settime,
+    libc::SYS_settimeofday,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_vhangup,
+];
+
+const NEW_NAMESPACES: &[libc::c_int] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// Filters this process and everything that it starts, for good.
+pub(super) fn apply(tier: Tier, network: Network) -> Result<(), seccompiler::Error> {
+    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    for flag in NEW_NAMESPACES {
+        let flag = u64::from(flag.unsigned_abs());
+        add(&mut rules, libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(flag), flag)])?;
+    }
+    // Typing into someone else's terminal.
+    for request in [libc::TIOCSTI, libc::TIOCLINUX] {
+        add(&mut rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
+    }
+    if network == Network::Off {
+        let families: &[libc::c_int] = match tier {
+            // Of a network of its own, where there is nothing but the loopback.
+            Tier::Namespaces => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
+            Tier::Landlock => &[],
+        };
+        let others: Vec<_> = families
+            .iter()
+            .map(|family| (0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())))
+            .collect();
+        if others.is_empty() {
+            rules.insert(libc::SYS_socket, Vec::new());
+        } else {
+            add(&mut rules, libc::SYS_socket, &others)?;
+        }
+        // One end of such a pair could still be pointed at any path.
+        let kind = u64::from(libc::SOCK_DGRAM.unsigned_abs());
+        add(&mut rules, libc::SYS_socketpair, &[(1, SeccompCmpOp::MaskedEq(0xf), kind)])?;
+    }
+    install(rules, libc::EPERM)?;
+    // Its flags lie in memory, where a filter cannot look; the C library falls back to `clone`.
+    install([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
+    refuse_x32()
+}
+
+fn add(
+    rules: &mut Rules,
+    call: libc::c_long,
+    conditions: &[(u8, SeccompCmpOp, u64)],
+) -> Result<(), seccompiler::Error> {
+    let conditions: Result<Vec<_>, _> = conditions
+        .iter()
+        .map(|(argument, how, value)| {
+            SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, how.clone(), *value)
+        })
+        .collect();
+    rules.entry(call).or_default().push(SeccompRule::new(conditions?)?);
+    Ok(())
+}
+
+fn install(rules: Rules, errno: i32) -> Result<(), seccompiler::Error> {
+    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
+    // Calls by the numbers of another architecture kill the process.
+    let refused = SeccompAction::Errno(errno.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, architecture)?;
+    let program: seccompiler::BpfProgram = filter.try_into()?;
+    apply_filter(&program)
+}
+
+/// The x32 ABI has this architecture's name and other numbers for the same calls.
+#[cfg(target_arch = "x86_64")]
+fn refuse_x32() -> Result<(), seccompiler::Error> {
+    use seccompiler::sock_filter;
+    const X32: u32 = 0x4000_0000;
+    let instruction = |code: u32, if_true, if_false, value| sock_filter {
+        code: u16::try_from(code).unwrap_or(0),
+        jt: if_true,
+        jf: if_false,
+        k: value,
+    };
+    apply_filter(&[
+        // The number of the call stands first.
+        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, X32),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ])
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn refuse_x32() -> Result<(), seccompiler::Error> {
+    Ok(())
+}

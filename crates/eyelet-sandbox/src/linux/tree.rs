@@ -1,0 +1,108 @@
+//! Everything that descends from this process, and its end.
+
+use std::collections::HashMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
+
+/// How often those that were killed are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Sends a signal to every descendant.
+pub(super) fn signal(signal: Signal) {
+    for pid in descendants() {
+        // It may have ended meanwhile.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Ends every descendant, if there is any.
+pub(super) fn end_all(time: Duration) {
+    if !is_empty() {
+        end(time);
+    }
+}
+
+/// Kills every descendant until there is none, or until `time` is over: one that hangs inside the
+/// system does not die.
+fn end(time: Duration) {
+    let until = Instant::now() + time;
+    loop {
+        // Stopped first, so that none can start another while the others are killed.
+        signal(Signal::STOP);
+        signal(Signal::KILL);
+        if is_empty() || Instant::now() >= until {
+            return;
+        }
+        std::thread::sleep(LOOK_INTERVAL);
+    }
+}
+
+/// Reaps all that have ended. Those without a parent come to this process, so that no child means
+/// no descendant.
+pub(super) fn is_empty() -> bool {
+    loop {
+        match reap() {
+            Reaped::One(..) => {}
+            Reaped::NoneYet => return false,
+            Reaped::NobodyLeft => return true,
+        }
+    }
+}
+
+/// What one look for ended children found.
+pub(super) enum Reaped {
+    One(Pid, WaitStatus),
+    NoneYet,
+    NobodyLeft,
+}
+
+pub(super) fn reap() -> Reaped {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => return Reaped::One(pid, status),
+            Ok(None) => return Reaped::NoneYet,
+            Err(Errno::INTR) => {}
+            Err(_) => return Reaped::NobodyLeft,
+        }
+    }
+}
+
+/// The exit code of a command: its own, or 128 + N by signal N.
+pub(super) fn exit_code(status: WaitStatus) -> i32 {
+    status
+        .exit_status()
+        .or_else(|| status.terminating_signal().map(|signal| 128 + signal))
+        .unwrap_or(-1)
+}
+
+fn descendants() -> Vec<Pid> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for entry in entries.filter_map(Result::ok) {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
+        let parent = pid.and_then(|pid| Some((pid, parent(pid)?)));
+        if let Some((pid, parent)) = parent {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut found = Vec::new();
+    let mut todo = vec![rustix::process::getpid().as_raw_pid()];
+    while let Some(pid) = todo.pop() {
+        for child in children.remove(&pid).unwrap_or_default() {
+            found.extend(Pid::from_raw(child));
+            todo.push(child);
+        }
+    }
+    found
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // `pid (name) state parent …`; the name may hold anything, brackets among it.
+    let after_name = stat.rsplit(|byte| *byte == b')').next()?;
+    let text = String::from_utf8_lossy(after_name);
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}

@@ -1,0 +1,127 @@
+//! The temp folder that the commands of one session share, and nobody else.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use eyelet_sandbox::Tier;
+use rustix::process::geteuid;
+
+use super::confine::Root;
+use super::private::{PrivateFolder, TempFolder, random_name};
+
+/// Where it is in the first tier, for everyone in the session.
+const TMP: &str = "/tmp";
+
+/// A private temp folder. It is made when first needed, and removed with all that is in it when this
+/// is dropped.
+#[derive(Debug)]
+pub struct PrivateTemp {
+    temp_dirs: [PathBuf; 2],
+    made: Mutex<Option<Made>>,
+}
+
+#[derive(Clone, Debug)]
+struct Made {
+    path: PathBuf,
+    folder: Arc<PrivateFolder>,
+}
+
+impl PrivateTemp {
+    /// A folder in `temp_dir`, or where that cannot be had in the system's own. Those that dead
+    /// sessions left are removed now.
+    pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
+        let temp_dirs = [temp_dir.into().components().collect(), PathBuf::from(TMP)];
+        if let Some(Ok(temp)) = temp_dirs.first().map(|temp_dir| TempFolder::open(temp_dir)) {
+            for name in temp.names(&prefix()) {
+                if let Ok(folder) = temp.folder(&name) {
+                    if folder.lock().unwrap_or(false) {
+                        remove(&folder.path_of("."));
+                    }
+                }
+            }
+        }
+        PrivateTemp { temp_dirs, made: Mutex::default() }
+    }
+
+    /// The folder, made if need be.
+    pub(super) fn make(&self) -> Result<Arc<Root>, String> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = made.as_ref().filter(|made| made.path.is_dir()) {
+            return Ok(Arc::clone(made.folder.root()));
+        }
+        let mut reason = String::new();
+        for temp_dir in &self.temp_dirs {
+            match make_in(temp_dir) {
+                Ok(new) => {
+                    let root = Arc::clone(new.folder.root());
+                    *made = Some(new);
+                    return Ok(root);
+                }
+                Err(why) => reason = why,
+            }
+        }
+        Err(reason)
+    }
+
+    /// Whether there is one yet.
+    pub(super) fn is_made(&self) -> bool {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// The folder as a root, if there is one: in the first tier `/tmp` is its name, too.
+    pub(super) fn root(&self, tier: Option<Tier>) -> Option<Arc<Root>> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        match tier? {
+            Tier::Landlock => Some(Arc::clone(made.folder.root())),
+            Tier::Namespaces => {
+                let root = made.folder.root().also_named(Path::new(TMP)).ok()?;
+                Some(Arc::new(root))
+            }
+        }
+    }
+}
+
+impl Drop for PrivateTemp {
+    fn drop(&mut self) {
+        let made = self.made.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = made.take() {
+            remove(&made.path);
+        }
+    }
+}
+
+fn prefix() -> String {
+    format!("eyelet-{}-tmp-", geteuid().as_raw())
+}
+
+fn make_in(temp_dir: &Path) -> Result<Made, String> {
+    let temp = TempFolder::open(temp_dir)?;
+    let random = random_name().map_err(|error| error.to_string())?;
+    let name = format!("{}{random}", prefix());
+    temp.make_folder(&name)?;
+    let folder = temp.folder(&name)?;
+    // Where folders cannot be locked, no start ever takes one for a dead session's.
+    let _ = folder.lock();
+    let path = fs::canonicalize(temp_dir.join(&name)).map_err(|error| error.to_string())?;
+    Ok(Made { path, folder: Arc::new(folder) })
+}
+
+/// Removes a folder, those in it that were closed to their owner among it.
+fn remove(path: &Path) {
+    let path: PathBuf = path.components().collect();
+    if fs::remove_dir_all(&path).is_err() {
+        open_folders(&path);
+        let _ = fs::remove_dir_all(&path);
+    }
+}
+
+fn open_folders(path: &Path) {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    if is_folder && fs::set_permissions(path, Permissions::from_mode(0o700)).is_ok() {
+        let entries = fs::read_dir(path).into_iter().flatten();
+        entries.filter_map(io::Result::ok).for_each(|entry| open_folders(&entry.path()));
+    }
+}
