@@ -6,10 +6,12 @@
 
 mod args;
 mod call;
+mod config;
 mod failure;
 mod limits;
 mod pages;
 mod person;
+mod setup;
 mod show;
 mod turn;
 mod usage;
@@ -37,6 +39,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Bash(command) => person::bash(&command, &cli.surroundings),
         Command::Tools { format } => pages::tools(format.into()),
         Command::Limits { form } => limits::run(form.chosen()),
+        Command::Setup(command) => setup::run(&command, &cli.surroundings),
+        Command::Config(command) => config::run(&command),
         Command::Completions { shell } => pages::completions(shell),
         Command::Man => pages::man(),
     }
