@@ -5,6 +5,7 @@
 
 mod bash;
 mod call;
+mod config;
 mod flags;
 mod grep_files;
 mod help;
@@ -12,6 +13,7 @@ mod list_dir;
 mod pages;
 mod read;
 mod run;
+mod setup;
 mod terminal;
 mod usage;
 mod writing;
