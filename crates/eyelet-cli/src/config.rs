@@ -42,7 +42,7 @@ const SETTINGS: &[Setting] = &[
     Setting { flag: "read-anywhere", joined: Joined::Highest, otherwise: "false" },
     Setting { flag: "deny", joined: Joined::All, otherwise: "nothing" },
     Setting { flag: "search-engine", joined: Joined::Highest, otherwise: "embedded" },
-    Setting { flag: "spill-bytes", joined: Joined::Highest, otherwise: "268435456" },
+    Setting { flag: "spill-bytes", joined: Joined::Highest, otherwise: "as `eyelet limits` says" },
 ];
 
 pub(crate) const AFTER_HELP: &str = "The server (`eyelet mcp`) takes a value from a flag, else from \
@@ -143,8 +143,8 @@ fn kind(arg: &Arg) -> Kind {
     if matches!(arg.get_action(), ArgAction::SetTrue) {
         return Kind::Switch;
     }
-    let is_number = arg.get_value_parser().type_id() == TypeId::of::<u64>();
-    if is_number { Kind::Number } else { Kind::Text }
+    let id = arg.get_value_parser().type_id();
+    if id == TypeId::of::<u64>() || id == TypeId::of::<usize>() { Kind::Number } else { Kind::Text }
 }
 
 fn is_list(arg: &Arg) -> bool {

@@ -14,8 +14,11 @@ use super::entry::{self, NAME, Started};
 use super::file;
 use crate::failure::{FAILED, Failure};
 
-/// Time for the server's first answer, and for its end.
+/// Time for the server's first answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Time for its end; then it is ended.
+const PATIENCE_AT_THE_END: Duration = Duration::from_secs(2);
 
 /// Most bytes of the server's first answer.
 const MAX_ANSWER_BYTES: u64 = 1024 * 1024;
@@ -49,7 +52,8 @@ fn find(client: &Client, scopes: &[Scope], project: &Path) -> Result<(PathBuf, S
         let said = client.format.read(&text).map_err(|reason| file::failure(&place, &reason))?;
         if let Some(entry) = said.get(client.servers).and_then(|servers| servers.get(NAME)) {
             let started = entry::started(client, entry, project);
-            let started = started.ok_or_else(|| file::failure(&place, "names no command"))?;
+            let started = started
+                .ok_or_else(|| file::failure(&place, &format!("names no command for `{NAME}`")))?;
             return Ok((place, started));
         }
         looked.push(place.display().to_string());
@@ -150,7 +154,7 @@ impl Server {
     /// Waits for its end, within the patience.
     fn ended(&mut self) -> bool {
         let start = Instant::now();
-        while start.elapsed() < PATIENCE {
+        while start.elapsed() < PATIENCE_AT_THE_END {
             if !matches!(self.0.try_wait(), Ok(None)) {
                 return true;
             }

@@ -22,8 +22,8 @@ pub(crate) struct Client {
     /// The scope that is meant where none is said.
     pub(crate) usual: Scope,
     pub(crate) starts: Starts,
-    /// What a person has to know or do after the file is written.
-    pub(crate) note: &'static str,
+    /// What a person has to know or do after the file of a scope is written.
+    notes: &'static [(Scope, &'static str)],
 }
 
 /// What the entry of a server looks like.
@@ -54,9 +54,7 @@ pub(crate) enum Starts {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scope {
-    /// A file in the project
     Project,
-    /// A file in the home, for all projects
     User,
 }
 
@@ -91,7 +89,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         usual: Scope::Project,
         starts: Starts::InProject,
-        note: "Claude Code asks once before it starts a project's server.",
+        notes: &[(Scope::Project, "Claude Code asks once before it starts a project's server.")],
     },
     Client {
         name: "claude-desktop",
@@ -105,7 +103,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         usual: Scope::User,
         starts: Starts::Elsewhere,
-        note: "Quit Claude Desktop and start it again.",
+        notes: &[(Scope::User, "Quit Claude Desktop and start it again.")],
     },
     Client {
         name: "codex",
@@ -119,7 +117,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         usual: Scope::User,
         starts: Starts::InProject,
-        note: "Codex reads a project's file only where the project is trusted.",
+        notes: &[(
+            Scope::Project,
+            "Codex reads a project's file only where the project is trusted.",
+        )],
     },
     Client {
         name: "gemini-cli",
@@ -133,7 +134,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         usual: Scope::Project,
         starts: Starts::InProject,
-        note: "Gemini CLI starts servers only in folders that it trusts.",
+        notes: &[(
+            Scope::Project,
+            "Gemini CLI starts a project's servers only where the folder is trusted.",
+        )],
     },
     Client {
         name: "cursor",
@@ -144,7 +148,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: Some(User { folder: |home| home.path.join(".cursor"), files: &["mcp.json"] }),
         usual: Scope::Project,
         starts: WORKSPACE,
-        note: "Switch the server on in Cursor's settings where it is new.",
+        notes: &[(
+            Scope::Project,
+            "A project's server has to be switched on once in Cursor's settings.",
+        )],
     },
     Client {
         name: "vscode",
@@ -158,7 +165,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         usual: Scope::Project,
         starts: WORKSPACE,
-        note: "VS Code asks once whether the server is to be trusted.",
+        notes: &[(Scope::Project, "VS Code asks once whether the server is to be trusted.")],
     },
     Client {
         name: "copilot-cli",
@@ -172,7 +179,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         usual: Scope::User,
         starts: Starts::InProject,
-        note: "A session that runs already does not see it.",
+        notes: &[(
+            Scope::Project,
+            "Copilot CLI reads a project's file only where the folder is trusted.",
+        )],
     },
     Client {
         name: "opencode",
@@ -186,7 +196,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         usual: Scope::Project,
         starts: Starts::InProject,
-        note: "A session that runs already does not see it.",
+        notes: &[],
     },
     Client {
         name: "zed",
@@ -197,7 +207,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: Some(User { folder: Home::zed, files: &["settings.json"] }),
         usual: Scope::Project,
         starts: Starts::InProject,
-        note: "Zed starts a project's servers once the project is trusted.",
+        notes: &[(Scope::Project, "Zed starts a project's servers once the project is trusted.")],
     },
     Client {
         name: "windsurf",
@@ -211,7 +221,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         usual: Scope::User,
         starts: Starts::Elsewhere,
-        note: "Refresh the servers in Windsurf's settings.",
+        notes: &[(Scope::User, "Refresh the servers in Windsurf's settings.")],
     },
     Client {
         name: "goose",
@@ -222,7 +232,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: Some(User { folder: |home| home.config().join("goose"), files: &["config.yaml"] }),
         usual: Scope::User,
         starts: Starts::Elsewhere,
-        note: "A session that runs already does not see it.",
+        notes: &[(Scope::User, "Goose sees it in its next session.")],
     },
 ];
 
@@ -236,6 +246,10 @@ impl Client {
         let project = (!self.project.is_empty()).then_some(Scope::Project);
         let user = self.user.as_ref().map(|_| Scope::User);
         project.into_iter().chain(user).collect()
+    }
+
+    pub(crate) fn note(&self, scope: Scope) -> Option<&'static str> {
+        self.notes.iter().find(|(of, _)| *of == scope).map(|(_, note)| *note)
     }
 
     /// Its file in that scope.

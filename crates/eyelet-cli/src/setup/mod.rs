@@ -41,7 +41,7 @@ pub(crate) struct Setup {
     /// List the clients and their files; * marks the file that is meant where --scope is not said
     #[arg(long, conflicts_with_all = ["client", "write", "check", "scope", "arguments"])]
     list: bool,
-    /// Which of the client's files [default: see --list; --check looks into all of them]
+    /// The file in the project or the one in the home [default: see --list; --check looks into both]
     #[arg(long, value_enum)]
     scope: Option<Scope>,
     /// More arguments of the server, such as -- --deny '*.pem'
@@ -64,7 +64,7 @@ pub(crate) fn run(command: &Setup, before: &Surroundings) -> Result<ExitCode, Fa
     let place = client.file(scope, &project)?;
     let fields = entry::fields(client, &project, &command.arguments)?;
     if command.write {
-        return write(client, &place, &fields);
+        return write(client, scope, &place, &fields);
     }
     let snippet = client.format.snippet(client.servers, &fields);
     let name = client.name;
@@ -74,7 +74,12 @@ pub(crate) fn run(command: &Setup, before: &Surroundings) -> Result<ExitCode, Fa
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(client: &Client, place: &Path, fields: &[entry::Field]) -> Result<ExitCode, Failure> {
+fn write(
+    client: &Client,
+    scope: Scope,
+    place: &Path,
+    fields: &[entry::Field],
+) -> Result<ExitCode, Failure> {
     let old = file::read(place)?;
     let merged = client.format.merge(old.as_deref().unwrap_or_default(), client.servers, fields);
     let merged =
@@ -86,7 +91,7 @@ fn write(client: &Client, place: &Path, fields: &[entry::Field]) -> Result<ExitC
     let backup = file::replace(place, old.as_deref(), &new)?;
     let kept = backup.map(|kept| format!("; the old one is {}", kept.display()));
     show::lines(&format!("{} is written{}", place.display(), kept.unwrap_or_default()))?;
-    show::note(client.note);
+    client.note(scope).map(show::note);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -27,13 +27,14 @@ const FILE: &str = "root = [\"/file\"]\nread_anywhere = true\ndeny = \"*.file\"\
 fn nothing_said_is_all_defaults() {
     expect![[r#"
         exit 0
-        root           the working directory  default
-        read_anywhere  false                  default
-        deny           nothing                default
-        search_engine  embedded               default
-        spill_bytes    268435456              default
+        root           the working directory    default
+        read_anywhere  false                    default
+        deny           nothing                  default
+        search_engine  embedded                 default
+        spill_bytes    as `eyelet limits` says  default
         There is no /home/.config/eyelet/config.toml.
-    "#]].assert_eq(&told(&[], "", &["config"]));
+    "#]]
+    .assert_eq(&told(&[], "", &["config"]));
 }
 
 #[test]
@@ -45,7 +46,8 @@ fn the_file_counts_where_nothing_else_is_said() {
         deny           *.file  /home/.config/eyelet/config.toml
         search_engine  rg      /home/.config/eyelet/config.toml
         spill_bytes    4096    /home/.config/eyelet/config.toml
-    "#]].assert_eq(&told(&[], FILE, &["config"]));
+    "#]]
+    .assert_eq(&told(&[], FILE, &["config"]));
 }
 
 #[test]
@@ -62,7 +64,8 @@ fn variables_count_before_the_file_and_flags_before_both() {
         deny           *.file          /home/.config/eyelet/config.toml
         search_engine  rg              /home/.config/eyelet/config.toml
         spill_bytes    7               EYELET_SPILL_BYTES
-    "#]].assert_eq(&told(&variables, FILE, &["config"]));
+    "#]]
+    .assert_eq(&told(&variables, FILE, &["config"]));
     let flags = ["--root", "/flag", "config", "--root", "/after", "--spill-bytes", "9"];
     expect![[r#"
         exit 0
@@ -71,7 +74,8 @@ fn variables_count_before_the_file_and_flags_before_both() {
         deny           *.file        /home/.config/eyelet/config.toml
         search_engine  rg            /home/.config/eyelet/config.toml
         spill_bytes    9             --spill-bytes
-    "#]].assert_eq(&told(&variables, FILE, &flags));
+    "#]]
+    .assert_eq(&told(&variables, FILE, &flags));
 }
 
 #[test]
@@ -144,14 +148,15 @@ fn json_says_the_same() {
               "flag": "--spill-bytes",
               "variable": "EYELET_SPILL_BYTES",
               "value": 4096,
-              "default": "268435456",
+              "default": "as `eyelet limits` says",
               "from": [
                 "/home/.config/eyelet/config.toml"
               ]
             }
           ]
         }
-    "#]].assert_eq(&told(&variables, FILE, &["config", "--json"]));
+    "#]]
+    .assert_eq(&told(&variables, FILE, &["config", "--json"]));
 }
 
 #[test]

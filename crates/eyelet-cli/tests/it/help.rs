@@ -271,35 +271,20 @@ fn help_of_setup() {
         Usage: eyelet setup [OPTIONS] [CLIENT] [-- <ARGUMENT>...]
 
         Arguments:
-          [CLIENT]
-                  The client that is to start the server
-          
-                  [possible values: claude-code, claude-desktop, codex, gemini-cli, cursor, vscode,
-                  copilot-cli, opencode, zed, windsurf, goose]
-
-          [ARGUMENT]...
-                  More arguments of the server, such as -- --deny '*.pem'
+          [CLIENT]       The client that is to start the server [possible values: claude-code,
+                         claude-desktop, codex, gemini-cli, cursor, vscode, copilot-cli, opencode, zed,
+                         windsurf, goose]
+          [ARGUMENT]...  More arguments of the server, such as -- --deny '*.pem'
 
         Options:
-              --write
-                  Put the entry into the client's file and leave the rest of it as it is; the old file is
-                  kept beside it
-
-              --check
-                  Say whether the client is set up and the server starts
-
-              --list
-                  List the clients and their files; * marks the file that is meant where --scope is not said
-
-              --scope <SCOPE>
-                  Which of the client's files [default: see --list; --check looks into all of them]
-
-                  Possible values:
-                  - project: A file in the project
-                  - user:    A file in the home, for all projects
-
-          -h, --help
-                  Print help (see a summary with '-h')
+              --write          Put the entry into the client's file and leave the rest of it as it is; the
+                               old file is kept beside it
+              --check          Say whether the client is set up and the server starts
+              --list           List the clients and their files; * marks the file that is meant where
+                               --scope is not said
+              --scope <SCOPE>  The file in the project or the one in the home [default: see --list; --check
+                               looks into both] [possible values: project, user]
+          -h, --help           Print help
 
         The project is the working directory, or what --cwd before the command says. Exit status: 0 done, or
         set up; 1 not; 2 wrong command line.

@@ -5,6 +5,7 @@
 
 mod bash;
 mod call;
+mod clients;
 mod config;
 mod flags;
 mod grep_files;
@@ -14,6 +15,8 @@ mod pages;
 mod read;
 mod run;
 mod setup;
+mod setup_check;
+mod setup_write;
 mod terminal;
 mod usage;
 mod writing;
