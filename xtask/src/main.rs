@@ -1,6 +1,8 @@
-//! The project's own chores. `cargo xtask test` passes everything that has to pass.
+//! The project's own chores. `cargo xtask test` passes everything that has to pass; `cargo xtask clients` asks the
+//! real agents.
 
 mod cargo;
+mod clients;
 mod needs;
 mod ripgrep;
 mod second_user;
@@ -48,11 +50,15 @@ impl Workspace {
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let words: Vec<_> = arguments.iter().map(String::as_str).collect();
-    let ["test"] = words.as_slice() else {
-        eprintln!("usage: cargo xtask test");
-        return ExitCode::from(2);
+    let done = match words.as_slice() {
+        ["test"] => test(),
+        ["clients"] => Workspace::find().and_then(|workspace| clients::check(&workspace)),
+        _ => {
+            eprintln!("usage: cargo xtask test | clients");
+            return ExitCode::from(2);
+        }
     };
-    match test() {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("{message}");
