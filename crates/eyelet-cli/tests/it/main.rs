@@ -16,6 +16,7 @@ mod read;
 mod run;
 mod setup;
 mod setup_check;
+mod setup_styles;
 mod setup_write;
 mod terminal;
 mod usage;

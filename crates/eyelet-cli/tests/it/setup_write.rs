@@ -156,12 +156,7 @@ fn an_entry_that_leads_elsewhere_is_corrected_and_what_a_person_added_stays() {
     }
     expect![[r#"
         == claude-code
-        {"mcpServers": {"eyelet": {
-              /* mine */ "command": "/bin/eyelet",
-              "env": {"A": "1"},
-              "type": "stdio",
-              "args": ["mcp"]
-            }}}
+        {"mcpServers": {"eyelet": { /* mine */ "command": "/bin/eyelet", "env": {"A": "1"}, "type": "stdio", "args": ["mcp"] }}}
         == codex
         [mcp_servers.eyelet] # mine
         command = "/bin/eyelet" # this one

@@ -1,7 +1,7 @@
 //! JSON, with comments.
 
-use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value, json};
 
 use super::Change;
@@ -30,32 +30,60 @@ pub(super) fn merge(text: &str, change: &Change) -> Result<String, String> {
     if text.trim().is_empty() {
         return Ok(snippet(change));
     }
-    let root = parse(text)?;
-    let no_table = || "it holds something else than a table of keys".to_owned();
-    let top = root.object_value_or_create().ok_or_else(no_table)?;
-    let servers = object(&top, change.servers).ok_or_else(no_table)?;
+    let there = read(text)?;
+    let servers = there.get(change.servers).filter(|servers| !servers.is_null());
+    let Some(servers) = servers else {
+        return put(text, &[], change.servers, &json!({ NAME: entry(change) }));
+    };
     if servers.get(NAME).is_none() {
-        let fields = change.fields.iter();
-        let fields = fields.map(|field| (field.key.to_owned(), input(&field.value)));
-        servers.append(NAME, CstInputValue::Object(fields.collect()));
+        return put(text, &[change.servers], NAME, &entry(change));
+    }
+    let mut text = text.to_owned();
+    for field in &change.fields {
+        text = put(&text, &[change.servers, NAME], field.key, &field.value)?;
+    }
+    Ok(text)
+}
+
+fn entry(change: &Change) -> Value {
+    let fields = change.fields.iter().map(|field| (field.key.to_owned(), field.value.clone()));
+    Value::Object(fields.collect::<Map<_, _>>())
+}
+
+/// Puts a value under a key of the object that a path leads to.
+fn put(text: &str, path: &[&str], key: &str, value: &Value) -> Result<String, String> {
+    let no_table = || "it holds something else than a table of keys".to_owned();
+    let root = parse(text)?;
+    let mut object = root.object_value_or_create().ok_or_else(no_table)?;
+    for step in path {
+        object = object.object_value(step).ok_or_else(no_table)?;
+    }
+    if let Some(property) = object.get(key) {
+        property.set_value(input(value));
         return Ok(root.to_string());
     }
-    let entry = object(&servers, NAME).ok_or_else(no_table)?;
-    for field in &change.fields {
-        match entry.get(field.key) {
-            Some(there) => there.set_value(input(&field.value)),
-            None => {
-                entry.append(field.key, input(&field.value));
-            }
-        }
+    if let Some(merged) = put_on_the_line(text, path, key, value) {
+        return Ok(merged);
     }
+    object.append(key, input(value));
     Ok(root.to_string())
 }
 
+/// The same for an object that has something on its one line, which new lines would break up.
+fn put_on_the_line(text: &str, path: &[&str], key: &str, value: &Value) -> Option<String> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok()?.value?;
+    let mut object = parsed.as_object()?;
+    for step in path {
+        object = object.get_object(step)?;
+    }
+    let is_one_line = !text.get(object.range.start..object.range.end)?.contains('\n');
+    let last = object.properties.last().filter(|_| is_one_line)?;
+    let (before, after) = text.split_at_checked(last.range.end)?;
+    Some(format!("{before}, {}: {value}{after}", json!(key)))
+}
+
 pub(super) fn snippet(change: &Change) -> String {
-    let fields = change.fields.iter().map(|field| (field.key.to_owned(), field.value.clone()));
-    let entry: Map<_, _> = fields.collect();
-    let file = json!({ change.servers: { NAME: entry } });
+    let file = json!({ change.servers: { NAME: entry(change) } });
     // The same hand as `merge` writes with.
     CstRootNode::parse("", &OPTIONS).map_or_else(
         |_| format!("{file:#}\n"),
@@ -68,15 +96,6 @@ pub(super) fn snippet(change: &Change) -> String {
 
 fn parse(text: &str) -> Result<CstRootNode, String> {
     CstRootNode::parse(text, &OPTIONS).map_err(|error| format!("it is not JSON: {error}"))
-}
-
-/// The object under a key, made where nothing or `null` is there.
-fn object(parent: &CstObject, key: &str) -> Option<CstObject> {
-    let value = parent.get(key).and_then(|property| property.value());
-    if value.is_some_and(|value| value.as_null_keyword().is_some()) {
-        return Some(parent.object_value_or_set(key));
-    }
-    parent.object_value_or_create(key)
 }
 
 fn input(value: &Value) -> CstInputValue {

@@ -151,12 +151,12 @@ impl Lines {
         last.map_or(among.start, |last| among.start + last + 1)
     }
 
-    /// Makes `key: {}` a key that lines may follow.
+    /// Makes a key that holds nothing, such as `key: {}`, one that lines may follow.
     fn open(&mut self, place: usize) {
-        if let Some(line) = self.lines.get_mut(place) {
-            if line.trim_end().ends_with(": {}") {
-                *line = line.replacen(": {}", ":", 1);
-            }
+        let Some(line) = self.lines.get_mut(place) else { return };
+        let nothing = [": {}", ": null", ": ~"];
+        if let Some(nothing) = nothing.iter().find(|nothing| line.trim_end().ends_with(*nothing)) {
+            *line = line.replacen(nothing, ":", 1);
         }
     }
 
