@@ -229,7 +229,8 @@ fn yaml_of_every_style() {
             cmd: "/bin/eyelet"
             args: ["mcp", "--root", "/repo"]
             timeout: 660
-    "#]].assert_eq(&all);
+    "#]]
+    .assert_eq(&all);
 }
 
 #[test]
@@ -284,5 +285,6 @@ fn a_key_that_holds_nothing_is_filled() {
             cmd: "/bin/eyelet"
             args: ["mcp", "--root", "/repo"]
             timeout: 660
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
 }
