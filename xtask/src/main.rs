@@ -1,7 +1,9 @@
-//! The project's own chores. `cargo xtask test` passes everything that has to pass.
+//! The project's own chores. `cargo xtask test` passes everything that has to pass; `cargo xtask clients` asks the
+//! real agents.
 
 mod bench;
 mod cargo;
+mod clients;
 mod needs;
 mod ripgrep;
 mod second_user;
@@ -51,10 +53,13 @@ fn main() -> ExitCode {
     let words: Vec<_> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test(),
+        ["clients"] => Workspace::find().and_then(|workspace| clients::check(&workspace)),
         ["bench", words @ ..] if !words.is_empty() => bench::run(words),
         _ => {
             eprintln!(
-                "usage: cargo xtask test\n       cargo xtask bench NAME [--corpus DIR] [--quick]"
+                "usage: cargo xtask test
+       cargo xtask clients
+       cargo xtask bench NAME [--corpus DIR] [--quick]"
             );
             return ExitCode::from(2);
         }

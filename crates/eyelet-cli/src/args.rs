@@ -163,6 +163,12 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Set a client up to start the server: print the entry, write it, or check it
+    #[command(after_help = crate::setup::AFTER_HELP)]
+    Setup(crate::setup::Setup),
+    /// Show what configures the server, and where each value comes from
+    #[command(after_help = crate::config::AFTER_HELP)]
+    Config(crate::config::Config),
     /// Print a script that completes eyelet's commands in a shell
     Completions {
         /// The shell that is to run it

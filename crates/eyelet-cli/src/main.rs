@@ -6,11 +6,13 @@
 
 mod args;
 mod call;
+mod config;
 mod doctor;
 mod failure;
 mod limits;
 mod pages;
 mod person;
+mod setup;
 mod show;
 mod turn;
 mod usage;
@@ -42,6 +44,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Limits { form } => limits::run(form.chosen()),
         Command::Doctor { json: true } => doctor::run(doctor::Form::Json),
         Command::Doctor { json: false } => doctor::run(doctor::Form::Text),
+        Command::Setup(command) => setup::run(&command, &cli.surroundings),
+        Command::Config(command) => config::run(&command),
         Command::Completions { shell } => pages::completions(shell),
         Command::Man => pages::man(),
     }

@@ -2,26 +2,32 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::args::Cli;
+use crate::config;
 use crate::failure::Failure;
 use crate::show;
 
 /// The command line; or the exit code, where it asked for help or was wrong and that is told.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|error| {
-        let kind = error.kind();
-        if matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-            return show::tolerant(error.print())
-                .map_or_else(|error| Failure::from(error).report(), |()| ExitCode::SUCCESS);
-        }
-        if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-            return Failure::usage("a command is missing; `eyelet --help` lists them").report();
-        }
-        Failure::usage(one_line(&error.to_string())).report()
-    })
+    let said = Cli::command().try_get_matches().map_err(|error| told(&error))?;
+    let line = config::with_layers(&said).map_err(Failure::report)?;
+    Cli::try_parse_from(line).map_err(|error| told(&error))
+}
+
+/// Tells what clap says, in one line where something is wrong.
+fn told(error: &clap::Error) -> ExitCode {
+    let kind = error.kind();
+    if matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return show::tolerant(error.print())
+            .map_or_else(|error| Failure::from(error).report(), |()| ExitCode::SUCCESS);
+    }
+    if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Failure::usage("a command is missing; `eyelet --help` lists them").report();
+    }
+    Failure::usage(one_line(&error.to_string())).report()
 }
 
 /// Clap's paragraphs (what is wrong, tips, usage) joined to a sentence.

@@ -27,6 +27,8 @@ fn help_of_eyelet() {
           tools        Print the tools' definitions as JSON, to be offered to a model
           limits       Show the numbers that bound the tools
           doctor       Tell what this machine can enforce on commands, and what not
+          setup        Set a client up to start the server: print the entry, write it, or check it
+          config       Show what configures the server, and where each value comes from
           completions  Print a script that completes eyelet's commands in a shell
           man          Print the manual page, to be shown with `eyelet man | man -l -`
 
@@ -306,6 +308,70 @@ fn help_of_limits() {
           -h, --help      Print help
     "#]]
     .assert_eq(&help(&["limits"]));
+}
+
+#[test]
+fn help_of_setup() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Set a client up to start the server: print the entry, write it, or check it
+
+        Usage: eyelet setup [OPTIONS] [CLIENT] [-- <ARGUMENT>...]
+
+        Arguments:
+          [CLIENT]       The client that is to start the server [possible values: claude-code,
+                         claude-desktop, codex, gemini-cli, cursor, vscode, copilot-cli, opencode, zed,
+                         windsurf, goose]
+          [ARGUMENT]...  More arguments of the server, such as -- --deny '*.pem'
+
+        Options:
+              --write          Put the entry into the client's file and leave the rest of it as it is; the
+                               old file is kept beside it
+              --check          Say whether the client is set up and the server starts
+              --list           List the clients and their files; * marks the file that is meant where
+                               --scope is not said
+              --scope <SCOPE>  The file in the project or the one in the home [default: see --list; --check
+                               looks into both] [possible values: project, user]
+          -h, --help           Print help
+
+        The project is the working directory, or what --cwd before the command says. Exit status: 0 done, or
+        set up; 1 not; 2 wrong command line.
+    "#]].assert_eq(&help(&["setup"]));
+}
+
+#[test]
+fn help_of_config() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Show what configures the server, and where each value comes from
+
+        Usage: eyelet config [OPTIONS]
+
+        Options:
+              --json  Print it as JSON
+          -h, --help  Print help
+
+        Where and how tools run:
+              --cwd <DIR>               Working directory [default: the current one]
+              --root <DIR>              Confine to this directory; may be given several times [default: not
+                                        confined]
+              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
+                                        --root; secrets stay hidden
+              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
+                                        given several times
+              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
+                                        [default: embedded] [possible values: embedded, rg]
+              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
+                                        four times that
+
+        The server (`eyelet mcp`) takes a value from a flag, else from a variable, else from
+        $XDG_CONFIG_HOME/eyelet/config.toml (~/.config/eyelet/config.toml): --spill-bytes,
+        EYELET_SPILL_BYTES, spill_bytes = N. Lists are joined with `:` in a variable. What --deny hides adds
+        up over all of them. Nothing is read from the project. For `call` and the commands for a person only
+        flags count.
+    "#]].assert_eq(&help(&["config"]));
 }
 
 #[test]

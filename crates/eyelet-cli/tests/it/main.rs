@@ -5,6 +5,8 @@
 
 mod bash;
 mod call;
+mod clients;
+mod config;
 mod doctor;
 mod flags;
 mod grep_files;
@@ -19,6 +21,10 @@ mod sandbox_network;
 mod sandbox_processes;
 mod sandbox_rounds;
 mod sandbox_work;
+mod setup;
+mod setup_check;
+mod setup_styles;
+mod setup_write;
 mod terminal;
 mod usage;
 mod writing;

@@ -6,8 +6,19 @@ use testkit::TempTree;
 
 use crate::run::{command, eyelet};
 
-const COMMANDS: [&str; 9] =
-    ["call", "list-dir", "grep-files", "read", "bash", "tools", "limits", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "call",
+    "list-dir",
+    "grep-files",
+    "read",
+    "bash",
+    "tools",
+    "limits",
+    "setup",
+    "config",
+    "completions",
+    "man",
+];
 
 fn stdout(arguments: &[&str]) -> String {
     let output = command(&TempTree::new("")).args(arguments).output().unwrap();

@@ -1,0 +1,122 @@
+//! The clients that `eyelet setup` knows, as its tests see them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use testkit::TempTree;
+
+use crate::run::{binary, eyelet};
+
+/// A client: its name, its file from the home or from the project, and a file that someone wrote
+/// with comments and another server. `<ENTRY>` is where the entry is expected.
+pub(crate) struct Client {
+    pub(crate) name: &'static str,
+    file: File,
+    written: &'static str,
+}
+
+enum File {
+    Home(&'static str),
+    Project(&'static str),
+}
+
+const SERVERS_IN_JSON: &str = r#"// kept
+{
+    "theme": "dark",   // oddly spaced
+    "KEY": {
+        "other": {"command": "x",  "args": [ ]}<,>
+<ENTRY>    }, /* and
+    this */ "last": [1,2 , 3]
+}
+"#;
+
+pub(crate) const CLIENTS: &[Client] = &[
+    Client { name: "claude-code", file: File::Project(".mcp.json"), written: SERVERS_IN_JSON },
+    Client {
+        name: "claude-desktop",
+        file: File::Home(".config/Claude/claude_desktop_config.json"),
+        written: SERVERS_IN_JSON,
+    },
+    Client {
+        name: "codex",
+        file: File::Home(".codex/config.toml"),
+        written: "# kept\nmodel   = \"x\" # oddly spaced\n\n[mcp_servers.other]\ncommand = 'y'\n<ENTRY>\n# of tui\n[tui]\na=1\n",
+    },
+    Client {
+        name: "gemini-cli",
+        file: File::Project(".gemini/settings.json"),
+        written: SERVERS_IN_JSON,
+    },
+    Client { name: "cursor", file: File::Project(".cursor/mcp.json"), written: SERVERS_IN_JSON },
+    Client { name: "vscode", file: File::Project(".vscode/mcp.json"), written: SERVERS_IN_JSON },
+    Client {
+        name: "copilot-cli",
+        file: File::Home(".copilot/mcp-config.json"),
+        written: SERVERS_IN_JSON,
+    },
+    Client { name: "opencode", file: File::Project("opencode.json"), written: SERVERS_IN_JSON },
+    Client { name: "zed", file: File::Project(".zed/settings.json"), written: SERVERS_IN_JSON },
+    Client {
+        name: "windsurf",
+        file: File::Home(".codeium/windsurf/mcp_config.json"),
+        written: SERVERS_IN_JSON,
+    },
+    Client {
+        name: "goose",
+        file: File::Home(".config/goose/config.yaml"),
+        written: "# kept\nGOOSE_MODEL:   x # oddly spaced\nextensions:\n  # of other\n  other:\n    cmd: y\n    args:\n    - a\n<ENTRY>\n# of last\nlast: |\n  eyelet:\n    text\n",
+    },
+];
+
+impl Client {
+    pub(crate) fn path(&self, tree: &TempTree) -> PathBuf {
+        match self.file {
+            File::Home(file) => tree.beside().join(file),
+            File::Project(file) => tree.path().join(file),
+        }
+    }
+
+    /// The key of the servers.
+    pub(crate) fn key(&self) -> &'static str {
+        match self.name {
+            "vscode" => "servers",
+            "opencode" => "mcp",
+            "zed" => "context_servers",
+            _ => "mcpServers",
+        }
+    }
+
+    /// The file that someone wrote, without the entry and around it.
+    pub(crate) fn parts(&self) -> (String, String, String) {
+        let written = self.written.replace("KEY", self.key());
+        let (before, after) = written.split_once("<ENTRY>").unwrap();
+        let plain = format!("{before}{after}").replace("<,>", "");
+        (plain, before.replace("<,>", ","), after.to_owned())
+    }
+
+    pub(crate) fn put(&self, tree: &TempTree, text: &str) -> PathBuf {
+        let path = self.path(tree);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+/// What is told, with every path that differs from run to run replaced.
+pub(crate) fn setup(tree: &TempTree, arguments: &[&str]) -> String {
+    let told = eyelet(tree, [&["setup"], arguments].concat());
+    redact(tree, &told)
+}
+
+pub(crate) fn redact(tree: &TempTree, text: &str) -> String {
+    let text = text.replace(binary().to_str().unwrap(), "/bin/eyelet");
+    tree.redact(&text).replace(tree.beside().to_str().unwrap(), "/home")
+}
+
+pub(crate) fn files_beside(path: &std::path::Path) -> Vec<String> {
+    let entries = fs::read_dir(path.parent().unwrap()).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,236 @@
+//! `eyelet config`: the layers and what of them is in force.
+
+use std::fs;
+
+use expect_test::expect;
+use testkit::TempTree;
+
+use crate::run::{command, eyelet};
+
+/// `eyelet` with variables and a file of the user's.
+fn told(variables: &[(&str, &str)], file: &str, arguments: &[&str]) -> String {
+    let tree = TempTree::new("");
+    if !file.is_empty() {
+        fs::create_dir_all(tree.beside().join(".config/eyelet")).unwrap();
+        fs::write(tree.beside().join(".config/eyelet/config.toml"), file).unwrap();
+    }
+    let output = command(&tree).envs(variables.iter().copied()).args(arguments).output().unwrap();
+    let mut told = format!("exit {}\n", output.status.code().unwrap());
+    told.push_str(&String::from_utf8(output.stdout).unwrap());
+    told.push_str(&String::from_utf8(output.stderr).unwrap());
+    tree.redact(&told).replace(tree.beside().to_str().unwrap(), "/home")
+}
+
+const FILE: &str = "root = [\"/file\"]\nread_anywhere = true\ndeny = \"*.file\"\nsearch_engine = \"rg\"\nspill_bytes = 4096\n";
+
+#[test]
+fn nothing_said_is_all_defaults() {
+    expect![[r#"
+        exit 0
+        root           the working directory    default
+        read_anywhere  false                    default
+        deny           nothing                  default
+        search_engine  embedded                 default
+        spill_bytes    as `eyelet limits` says  default
+        There is no /home/.config/eyelet/config.toml.
+    "#]]
+    .assert_eq(&told(&[], "", &["config"]));
+}
+
+#[test]
+fn the_file_counts_where_nothing_else_is_said() {
+    expect![[r#"
+        exit 0
+        root           /file   /home/.config/eyelet/config.toml
+        read_anywhere  true    /home/.config/eyelet/config.toml
+        deny           *.file  /home/.config/eyelet/config.toml
+        search_engine  rg      /home/.config/eyelet/config.toml
+        spill_bytes    4096    /home/.config/eyelet/config.toml
+    "#]]
+    .assert_eq(&told(&[], FILE, &["config"]));
+}
+
+#[test]
+fn variables_count_before_the_file_and_flags_before_both() {
+    let variables = [
+        ("EYELET_ROOT", "/variable:/two"),
+        ("EYELET_READ_ANYWHERE", "false"),
+        ("EYELET_SPILL_BYTES", "7"),
+    ];
+    expect![[r#"
+        exit 0
+        root           /variable /two  EYELET_ROOT
+        read_anywhere  false           EYELET_READ_ANYWHERE
+        deny           *.file          /home/.config/eyelet/config.toml
+        search_engine  rg              /home/.config/eyelet/config.toml
+        spill_bytes    7               EYELET_SPILL_BYTES
+    "#]]
+    .assert_eq(&told(&variables, FILE, &["config"]));
+    let flags = ["--root", "/flag", "config", "--root", "/after", "--spill-bytes", "9"];
+    expect![[r#"
+        exit 0
+        root           /flag /after  --root
+        read_anywhere  false         EYELET_READ_ANYWHERE
+        deny           *.file        /home/.config/eyelet/config.toml
+        search_engine  rg            /home/.config/eyelet/config.toml
+        spill_bytes    9             --spill-bytes
+    "#]]
+    .assert_eq(&told(&variables, FILE, &flags));
+}
+
+#[test]
+fn what_is_denied_adds_up() {
+    let variables = [("EYELET_DENY", "*.one:*.two")];
+    let told = told(&variables, FILE, &["config", "--deny", "*.flag"]);
+    let row = told.lines().find(|line| line.starts_with("deny ")).unwrap();
+    expect!["deny           *.flag *.one *.two *.file  --deny, EYELET_DENY, /home/.config/eyelet/config.toml"].assert_eq(row);
+}
+
+#[test]
+fn json_says_the_same() {
+    let variables = [("EYELET_DENY", "*.one")];
+    expect![[r#"
+        exit 0
+        {
+          "file": {
+            "path": "/home/.config/eyelet/config.toml",
+            "found": true
+          },
+          "values": [
+            {
+              "key": "root",
+              "flag": "--root",
+              "variable": "EYELET_ROOT",
+              "value": [
+                "/file"
+              ],
+              "default": "the working directory",
+              "from": [
+                "/home/.config/eyelet/config.toml"
+              ]
+            },
+            {
+              "key": "read_anywhere",
+              "flag": "--read-anywhere",
+              "variable": "EYELET_READ_ANYWHERE",
+              "value": true,
+              "default": "false",
+              "from": [
+                "/home/.config/eyelet/config.toml"
+              ]
+            },
+            {
+              "key": "deny",
+              "flag": "--deny",
+              "variable": "EYELET_DENY",
+              "value": [
+                "*.one",
+                "*.file"
+              ],
+              "default": "nothing",
+              "from": [
+                "EYELET_DENY",
+                "/home/.config/eyelet/config.toml"
+              ]
+            },
+            {
+              "key": "search_engine",
+              "flag": "--search-engine",
+              "variable": "EYELET_SEARCH_ENGINE",
+              "value": "rg",
+              "default": "embedded",
+              "from": [
+                "/home/.config/eyelet/config.toml"
+              ]
+            },
+            {
+              "key": "spill_bytes",
+              "flag": "--spill-bytes",
+              "variable": "EYELET_SPILL_BYTES",
+              "value": 4096,
+              "default": "as `eyelet limits` says",
+              "from": [
+                "/home/.config/eyelet/config.toml"
+              ]
+            }
+          ]
+        }
+    "#]]
+    .assert_eq(&told(&variables, FILE, &["config", "--json"]));
+}
+
+#[test]
+fn what_is_unknown_or_wrong_is_told_in_one_line() {
+    let mut all = String::new();
+    for file in [
+        "rot = 1\n",
+        "spill_bytes = 0\n",
+        "spill_bytes = \"many\"\n",
+        "\nroot = [1]\n",
+        "read_anywhere = \"yes\"\n",
+        "search_engine = \"grep\"\n",
+        "cwd = \"/\"\n",
+        "\nroot = \n",
+    ] {
+        all.push_str(&told(&[], file, &["config"]));
+    }
+    for (name, value) in [
+        ("EYELET_ROT", "1"),
+        ("EYELET_SPILL_BYTES", "many"),
+        ("EYELET_READ_ANYWHERE", "yes"),
+        ("EYELET_SEARCH_ENGINE", "grep"),
+    ] {
+        all.push_str(&told(&[(name, value)], "", &["config"]));
+    }
+    expect![[r#"
+        exit 2
+        eyelet: /home/.config/eyelet/config.toml: unknown key `rot`; known are root, read_anywhere, deny, search_engine, spill_bytes
+        exit 2
+        eyelet: /home/.config/eyelet/config.toml: `spill_bytes`: invalid value '0' for '--spill-bytes <N>': 0 is not in 1..18446744073709551615
+        exit 2
+        eyelet: /home/.config/eyelet/config.toml: `spill_bytes` needs a whole number, not "many"
+        exit 2
+        eyelet: /home/.config/eyelet/config.toml: `root` needs a list of texts, not [1]
+        exit 2
+        eyelet: /home/.config/eyelet/config.toml: `read_anywhere` needs true or false, not "yes"
+        exit 2
+        eyelet: /home/.config/eyelet/config.toml: `search_engine`: invalid value 'grep' for '--search-engine <ENGINE>' [possible values: embedded, rg]
+        exit 2
+        eyelet: /home/.config/eyelet/config.toml: unknown key `cwd`; known are root, read_anywhere, deny, search_engine, spill_bytes
+        exit 2
+        eyelet: /home/.config/eyelet/config.toml: line 2: string values must be quoted, expected literal string
+        exit 2
+        eyelet: unknown variable EYELET_ROT; known are EYELET_ROOT, EYELET_READ_ANYWHERE, EYELET_DENY, EYELET_SEARCH_ENGINE, EYELET_SPILL_BYTES
+        exit 2
+        eyelet: EYELET_SPILL_BYTES: invalid value 'many' for '--spill-bytes <N>': invalid digit found in string
+        exit 2
+        eyelet: EYELET_READ_ANYWHERE needs true or false, not `yes`
+        exit 2
+        eyelet: EYELET_SEARCH_ENGINE: invalid value 'grep' for '--search-engine <ENGINE>' [possible values: embedded, rg]
+    "#]].assert_eq(&all);
+}
+
+#[test]
+fn nothing_of_the_project_is_read() {
+    let tree = TempTree::new("");
+    for name in ["config.toml", "eyelet.toml", ".eyelet.toml", ".eyelet/config.toml"] {
+        tree.file(name, FILE);
+    }
+    tree.file(".config/eyelet/config.toml", FILE);
+    assert!(!eyelet(&tree, ["config"]).contains("4096"));
+    let output = command(&tree).env("XDG_CONFIG_HOME", ".config").arg("config").output().unwrap();
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("4096"));
+}
+
+#[test]
+fn for_a_person_only_flags_count() {
+    let variables = [("EYELET_ROOT", "/nowhere"), ("EYELET_ROT", "1")];
+    expect![[r#"
+        exit 1
+        {"ok":false,"error":{"code":"invalid_input","message":"offset exceeds directory entry count"}}
+    "#]].assert_eq(&told(
+        &variables,
+        "rot = 1",
+        &["call", "list_dir", "{\"dir_path\":\"/proc/self/fdinfo\",\"offset\":999}"],
+    ));
+}

@@ -1,0 +1,283 @@
+//! `eyelet setup`: what is printed for whom, and what it depends on.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use expect_test::expect;
+use testkit::TempTree;
+
+use crate::clients::{CLIENTS, redact, setup};
+use crate::run::{binary, command, eyelet};
+
+#[test]
+fn what_is_printed_is_the_entry_of_each_client() {
+    let tree = TempTree::new("");
+    let mut told = String::new();
+    for client in CLIENTS {
+        told.push_str(&format!("== {}\n{}", client.name, setup(&tree, &[client.name])));
+        assert!(!client.path(&tree).exists(), "{}", client.name);
+    }
+    expect![[r#"
+        == claude-code
+        exit 0
+        --- stdout
+        {
+          "mcpServers": {
+            "eyelet": {
+              "type": "stdio",
+              "command": "/bin/eyelet",
+              "args": ["mcp"]
+            }
+          }
+        }
+        --- stderr
+        This belongs into /repo/.mcp.json; `eyelet setup claude-code --write` puts it there.
+        == claude-desktop
+        exit 0
+        --- stdout
+        {
+          "mcpServers": {
+            "eyelet": {
+              "command": "/bin/eyelet",
+              "args": ["mcp", "--root", "/repo"]
+            }
+          }
+        }
+        --- stderr
+        This belongs into /home/.config/Claude/claude_desktop_config.json; `eyelet setup claude-desktop --write` puts it there.
+        == codex
+        exit 0
+        --- stdout
+        [mcp_servers.eyelet]
+        command = "/bin/eyelet"
+        args = ["mcp"]
+        --- stderr
+        This belongs into /home/.codex/config.toml; `eyelet setup codex --write` puts it there.
+        == gemini-cli
+        exit 0
+        --- stdout
+        {
+          "mcpServers": {
+            "eyelet": {
+              "command": "/bin/eyelet",
+              "args": ["mcp"]
+            }
+          }
+        }
+        --- stderr
+        This belongs into /repo/.gemini/settings.json; `eyelet setup gemini-cli --write` puts it there.
+        == cursor
+        exit 0
+        --- stdout
+        {
+          "mcpServers": {
+            "eyelet": {
+              "command": "/bin/eyelet",
+              "args": ["mcp", "--root", "${workspaceFolder}"]
+            }
+          }
+        }
+        --- stderr
+        This belongs into /repo/.cursor/mcp.json; `eyelet setup cursor --write` puts it there.
+        == vscode
+        exit 0
+        --- stdout
+        {
+          "servers": {
+            "eyelet": {
+              "type": "stdio",
+              "command": "/bin/eyelet",
+              "args": ["mcp", "--root", "${workspaceFolder}"]
+            }
+          }
+        }
+        --- stderr
+        This belongs into /repo/.vscode/mcp.json; `eyelet setup vscode --write` puts it there.
+        == copilot-cli
+        exit 0
+        --- stdout
+        {
+          "mcpServers": {
+            "eyelet": {
+              "type": "local",
+              "command": "/bin/eyelet",
+              "args": ["mcp"],
+              "tools": ["*"]
+            }
+          }
+        }
+        --- stderr
+        This belongs into /home/.copilot/mcp-config.json; `eyelet setup copilot-cli --write` puts it there.
+        == opencode
+        exit 0
+        --- stdout
+        {
+          "mcp": {
+            "eyelet": {
+              "type": "local",
+              "command": ["/bin/eyelet", "mcp"],
+              "enabled": true
+            }
+          }
+        }
+        --- stderr
+        This belongs into /repo/opencode.json; `eyelet setup opencode --write` puts it there.
+        == zed
+        exit 0
+        --- stdout
+        {
+          "context_servers": {
+            "eyelet": {
+              "command": "/bin/eyelet",
+              "args": ["mcp"]
+            }
+          }
+        }
+        --- stderr
+        This belongs into /repo/.zed/settings.json; `eyelet setup zed --write` puts it there.
+        == windsurf
+        exit 0
+        --- stdout
+        {
+          "mcpServers": {
+            "eyelet": {
+              "command": "/bin/eyelet",
+              "args": ["mcp", "--root", "/repo"]
+            }
+          }
+        }
+        --- stderr
+        This belongs into /home/.codeium/windsurf/mcp_config.json; `eyelet setup windsurf --write` puts it there.
+        == goose
+        exit 0
+        --- stdout
+        extensions:
+          eyelet:
+            enabled: true
+            type: stdio
+            name: eyelet
+            description: "Bounded tools: list_dir, grep_files, read, bash"
+            cmd: "/bin/eyelet"
+            args: ["mcp", "--root", "/repo"]
+            timeout: 660
+        --- stderr
+        This belongs into /home/.config/goose/config.yaml; `eyelet setup goose --write` puts it there.
+    "#]].assert_eq(&told);
+}
+
+#[test]
+fn a_scope_chooses_the_file_and_one_that_a_client_lacks_is_refused() {
+    let tree = TempTree::new("");
+    let mut told = setup(&tree, &["claude-code", "--scope", "user", "--write"]);
+    told.push_str(&setup(&tree, &["codex", "--scope", "project", "--write"]));
+    told.push_str(&setup(&tree, &["goose", "--scope", "project", "--write"]));
+    expect![[r#"
+        exit 0
+        --- stdout
+        /home/.claude.json is written
+        exit 0
+        --- stdout
+        /repo/.codex/config.toml is written
+        --- stderr
+        Codex reads a project's file only where the project is trusted.
+        exit 2
+        --- stderr
+        eyelet: goose has no project file; leave out --scope project
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn the_list_names_every_client_and_its_files() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        claude-code    *project  /repo/.mcp.json
+        claude-code     user     /home/.claude.json
+        claude-desktop *user     /home/.config/Claude/claude_desktop_config.json
+        codex           project  /repo/.codex/config.toml
+        codex          *user     /home/.codex/config.toml
+        gemini-cli     *project  /repo/.gemini/settings.json
+        gemini-cli      user     /home/.gemini/settings.json
+        cursor         *project  /repo/.cursor/mcp.json
+        cursor          user     /home/.cursor/mcp.json
+        vscode         *project  /repo/.vscode/mcp.json
+        vscode          user     /home/.config/Code/User/mcp.json
+        copilot-cli     project  /repo/.mcp.json
+        copilot-cli    *user     /home/.copilot/mcp-config.json
+        opencode       *project  /repo/opencode.json
+        opencode        user     /home/.config/opencode/opencode.json
+        zed            *project  /repo/.zed/settings.json
+        zed             user     /home/.config/zed/settings.json
+        windsurf       *user     /home/.codeium/windsurf/mcp_config.json
+        goose          *user     /home/.config/goose/config.yaml
+    "#]]
+    .assert_eq(&setup(&TempTree::new(""), &["--list"]));
+}
+
+#[test]
+fn variables_move_the_files() {
+    let tree = TempTree::new("opencode.jsonc = {}");
+    let moved = |name: &str| tree.beside().join(name);
+    let output = command(&tree)
+        .env("XDG_CONFIG_HOME", moved("xdg"))
+        .env("CLAUDE_CONFIG_DIR", moved("claude"))
+        .env("CODEX_HOME", moved("codex"))
+        .env("COPILOT_HOME", moved("copilot"))
+        .env("GEMINI_CLI_HOME", moved("gemini"))
+        .args(["setup", "--list"])
+        .output()
+        .unwrap();
+    expect![[r#"
+        claude-code    *project  /repo/.mcp.json
+        claude-code     user     /home/claude/.claude.json
+        claude-desktop *user     /home/xdg/Claude/claude_desktop_config.json
+        codex           project  /repo/.codex/config.toml
+        codex          *user     /home/codex/config.toml
+        gemini-cli     *project  /repo/.gemini/settings.json
+        gemini-cli      user     /home/gemini/.gemini/settings.json
+        cursor         *project  /repo/.cursor/mcp.json
+        cursor          user     /home/.cursor/mcp.json
+        vscode         *project  /repo/.vscode/mcp.json
+        vscode          user     /home/xdg/Code/User/mcp.json
+        copilot-cli     project  /repo/.mcp.json
+        copilot-cli    *user     /home/copilot/mcp-config.json
+        opencode       *project  /repo/opencode.jsonc
+        opencode        user     /home/xdg/opencode/opencode.json
+        zed            *project  /repo/.zed/settings.json
+        zed             user     /home/xdg/zed/settings.json
+        windsurf       *user     /home/.codeium/windsurf/mcp_config.json
+        goose          *user     /home/xdg/goose/config.yaml
+    "#]]
+    .assert_eq(&redact(&tree, &String::from_utf8(output.stdout).unwrap()));
+}
+
+#[test]
+fn eyelet_on_the_path_is_named_as_such_where_the_client_has_that_path() {
+    let tree = TempTree::new("bin/");
+    symlink(binary(), tree.path().join("bin/eyelet")).unwrap();
+    let printed = |name: &str| {
+        let output = command(&tree).env("PATH", tree.at("bin")).args(["setup", name]).output();
+        redact(&tree, &String::from_utf8(output.unwrap().stdout).unwrap())
+    };
+    assert!(printed("claude-code").contains("\"command\": \"eyelet\""));
+    assert!(printed("windsurf").contains("\"command\": \"/repo/bin/eyelet\""));
+    fs::remove_file(tree.path().join("bin/eyelet")).unwrap();
+    tree.file("bin/eyelet", "#!/bin/sh\n");
+    fs::set_permissions(tree.path().join("bin/eyelet"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(printed("claude-code").contains("\"command\": \"/bin/eyelet\""));
+}
+
+#[test]
+fn more_arguments_of_the_server_stand_at_the_end() {
+    let tree = TempTree::new("");
+    let told = setup(&tree, &["codex", "--", "--deny", "*.pem"]);
+    assert!(told.contains("args = [\"mcp\", \"--deny\", \"*.pem\"]"), "{told}");
+    let told = eyelet(&tree, ["--deny", "*.pem", "setup", "codex"]);
+    expect![[r#"
+        exit 2
+        --- stderr
+        eyelet: --deny is for the server: say it at the end, after `--`
+    "#]]
+    .assert_eq(&told);
+}

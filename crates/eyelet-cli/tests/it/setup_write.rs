@@ -1,0 +1,304 @@
+//! `eyelet setup --write`: what becomes of a client's file.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+
+use expect_test::expect;
+use testkit::TempTree;
+
+use crate::clients::{CLIENTS, files_beside, redact, setup};
+use crate::run::command;
+
+#[test]
+fn a_new_file_holds_what_is_printed() {
+    for client in CLIENTS {
+        let tree = TempTree::new("");
+        let printed = command(&tree).args(["setup", client.name]).output().unwrap().stdout;
+        let told = setup(&tree, &[client.name, "--write"]);
+        assert!(told.contains(" is written\n"), "{told}");
+        let path = client.path(&tree);
+        assert_eq!(fs::read(&path).unwrap(), printed, "{}", client.name);
+        assert_eq!(files_beside(&path).len(), 1, "{}", client.name);
+    }
+}
+
+#[test]
+fn an_entry_is_merged_into_a_file_and_the_rest_stays_byte_for_byte() {
+    let mut told = String::new();
+    for client in CLIENTS {
+        let tree = TempTree::new("");
+        let (plain, before, after) = client.parts();
+        let path = client.put(&tree, &plain);
+        setup(&tree, &[client.name, "--write"]);
+        let merged = fs::read_to_string(&path).unwrap();
+        let rest = merged.strip_prefix(&before).unwrap_or_else(|| panic!("{merged}"));
+        let entry = rest.strip_suffix(&after).unwrap_or_else(|| panic!("{merged}"));
+        told.push_str(&format!("== {}\n{}", client.name, redact(&tree, entry)));
+        let backup = PathBuf::from(format!("{}.eyelet-backup", path.display()));
+        assert_eq!(fs::read_to_string(backup).unwrap(), plain);
+        assert_eq!(files_beside(&path).len(), 2, "{}", client.name);
+    }
+    expect![[r#"
+        == claude-code
+                "eyelet": {
+                    "type": "stdio",
+                    "command": "/bin/eyelet",
+                    "args": ["mcp"]
+                }
+        == claude-desktop
+                "eyelet": {
+                    "command": "/bin/eyelet",
+                    "args": ["mcp", "--root", "/repo"]
+                }
+        == codex
+
+        [mcp_servers.eyelet]
+        command = "/bin/eyelet"
+        args = ["mcp"]
+        == gemini-cli
+                "eyelet": {
+                    "command": "/bin/eyelet",
+                    "args": ["mcp"]
+                }
+        == cursor
+                "eyelet": {
+                    "command": "/bin/eyelet",
+                    "args": ["mcp", "--root", "${workspaceFolder}"]
+                }
+        == vscode
+                "eyelet": {
+                    "type": "stdio",
+                    "command": "/bin/eyelet",
+                    "args": ["mcp", "--root", "${workspaceFolder}"]
+                }
+        == copilot-cli
+                "eyelet": {
+                    "type": "local",
+                    "command": "/bin/eyelet",
+                    "args": ["mcp"],
+                    "tools": ["*"]
+                }
+        == opencode
+                "eyelet": {
+                    "type": "local",
+                    "command": ["/bin/eyelet", "mcp"],
+                    "enabled": true
+                }
+        == zed
+                "eyelet": {
+                    "command": "/bin/eyelet",
+                    "args": ["mcp"]
+                }
+        == windsurf
+                "eyelet": {
+                    "command": "/bin/eyelet",
+                    "args": ["mcp", "--root", "/repo"]
+                }
+        == goose
+          eyelet:
+            enabled: true
+            type: stdio
+            name: eyelet
+            description: "Bounded tools: list_dir, grep_files, read, bash"
+            cmd: "/bin/eyelet"
+            args: ["mcp", "--root", "/repo"]
+            timeout: 660
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn a_second_time_nothing_changes() {
+    for client in CLIENTS {
+        let tree = TempTree::new("");
+        let path = client.put(&tree, &client.parts().0);
+        setup(&tree, &[client.name, "--write"]);
+        let (text, files) = (fs::read(&path).unwrap(), files_beside(&path));
+        let again = setup(&tree, &[client.name, "--write"]);
+        assert!(
+            again.starts_with("exit 0\n") && again.contains(" has the entry already"),
+            "{again}"
+        );
+        assert_eq!(fs::read(&path).unwrap(), text);
+        assert_eq!(files_beside(&path), files);
+    }
+}
+
+#[test]
+fn an_entry_that_leads_elsewhere_is_corrected_and_what_a_person_added_stays() {
+    let old = [
+        (
+            "claude-code",
+            "{\"mcpServers\": {\"eyelet\": { /* mine */ \"command\": \"/old\", \"env\": {\"A\": \"1\"} }}}",
+        ),
+        (
+            "codex",
+            "[mcp_servers.eyelet] # mine\ncommand = \"/old\" # this one\nstartup_timeout_sec = 5\n",
+        ),
+        (
+            "goose",
+            "extensions:\n  eyelet:\n    # mine\n    enabled: false\n    cmd: /old\n    args:\n      - mcp\n      - --root\n    timeout: 5\n  other: {}\n",
+        ),
+        (
+            "opencode",
+            "{\"mcp\":{\"eyelet\":{\"enabled\":false,\"type\":\"local\",\"command\":[\"/old\"]}}}",
+        ),
+    ];
+    let mut told = String::new();
+    for (name, text) in old {
+        let tree = TempTree::new("");
+        let client = CLIENTS.iter().find(|client| client.name == name).unwrap();
+        let path = client.put(&tree, text);
+        setup(&tree, &[name, "--write"]);
+        let text = fs::read_to_string(&path).unwrap();
+        told.push_str(&format!("== {name}\n{}\n", redact(&tree, &text)));
+    }
+    expect![[r#"
+        == claude-code
+        {"mcpServers": {"eyelet": { /* mine */ "command": "/bin/eyelet", "env": {"A": "1"}, "type": "stdio", "args": ["mcp"] }}}
+        == codex
+        [mcp_servers.eyelet] # mine
+        command = "/bin/eyelet" # this one
+        startup_timeout_sec = 5
+        args = ["mcp"]
+
+        == goose
+        extensions:
+          eyelet:
+            # mine
+            enabled: false
+            cmd: "/bin/eyelet"
+            args: ["mcp", "--root", "/repo"]
+            timeout: 5
+            type: stdio
+            name: eyelet
+            description: "Bounded tools: list_dir, grep_files, read, bash"
+          other: {}
+
+        == opencode
+        {"mcp":{"eyelet":{"enabled":false,"type":"local","command":["/bin/eyelet", "mcp"]}}}
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn what_cannot_be_merged_is_refused_in_one_line_and_left_as_it_is() {
+    let broken = [
+        ("claude-code", "{\"mcpServers\": "),
+        ("claude-code", "[]"),
+        ("claude-code", "{\"mcpServers\": []}"),
+        ("claude-code", "{\"mcpServers\": {\"eyelet\": 1}}"),
+        ("claude-code", "{\"mcpServers\": {}, \"mcpServers\": {\"a\": {}}}"),
+        ("codex", "[mcp_servers"),
+        ("codex", "mcp_servers = 1"),
+        ("goose", "extensions: [\n"),
+        ("goose", "extensions:\n- a\n"),
+        ("goose", "extensions: {other: {cmd: y}}\n"),
+        ("goose", "a: 1\n---\nb: 2\n"),
+    ];
+    let mut told = String::new();
+    for (name, text) in broken {
+        let tree = TempTree::new("");
+        let client = CLIENTS.iter().find(|client| client.name == name).unwrap();
+        let path = client.put(&tree, text);
+        told.push_str(&setup(&tree, &[name, "--write"]));
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        assert_eq!(files_beside(&path).len(), 1);
+    }
+    for client in CLIENTS {
+        let tree = TempTree::new("");
+        let path = client.put(&tree, "{ \"a\": [ = \u{0}");
+        let refused = setup(&tree, &[client.name, "--write"]);
+        assert!(refused.starts_with("exit 1\n--- stderr\neyelet: "), "{refused}");
+        assert_eq!(refused.lines().count(), 3, "{refused}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{ \"a\": [ = \u{0}");
+    }
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: /repo/.mcp.json is left as it is: it is not JSON: Expected value after colon in object property on line 1 column 16
+        exit 1
+        --- stderr
+        eyelet: /repo/.mcp.json is left as it is: its top level is not a table of keys
+        exit 1
+        --- stderr
+        eyelet: /repo/.mcp.json is left as it is: its `mcpServers` is not a table of keys
+        exit 1
+        --- stderr
+        eyelet: /repo/.mcp.json is left as it is: its `mcpServers.eyelet` is not a table of keys
+        exit 1
+        --- stderr
+        eyelet: /repo/.mcp.json is left as it is: it is written in a way that cannot be added to without changing the rest
+        exit 1
+        --- stderr
+        eyelet: /home/.codex/config.toml is left as it is: it is not TOML: unclosed table, expected `]`
+        exit 1
+        --- stderr
+        eyelet: /home/.codex/config.toml is left as it is: its `mcp_servers` is not a table of keys
+        exit 1
+        --- stderr
+        eyelet: /home/.config/goose/config.yaml is left as it is: it is not YAML: while parsing a node, did not find expected node content at byte 14 line 2 column 1
+        exit 1
+        --- stderr
+        eyelet: /home/.config/goose/config.yaml is left as it is: its `extensions` is not a table of keys
+        exit 1
+        --- stderr
+        eyelet: /home/.config/goose/config.yaml is left as it is: it is written in a way that cannot be added to without changing the rest
+        exit 1
+        --- stderr
+        eyelet: /home/.config/goose/config.yaml is left as it is: it holds several YAML documents
+    "#]].assert_eq(&told);
+}
+
+#[test]
+fn what_is_no_text_file_is_refused() {
+    let tree = TempTree::new(".mcp.json/");
+    let mut told = setup(&tree, &["claude-code", "--write"]);
+    let tree = TempTree::new(".mcp.json -> gone");
+    told.push_str(&setup(&tree, &["claude-code", "--write"]));
+    let tree = TempTree::new("");
+    tree.file(".mcp.json", b"{\"\xff\": 1}");
+    told.push_str(&setup(&tree, &["claude-code", "--write"]));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: /repo/.mcp.json cannot be read: it is not a file
+        exit 1
+        --- stderr
+        eyelet: /repo/.mcp.json cannot be read: it is a link to nothing
+        exit 1
+        --- stderr
+        eyelet: /repo/.mcp.json cannot be read: it is not UTF-8
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn permissions_and_links_stay_and_no_backup_is_overwritten() {
+    let tree = TempTree::new("real/mcp.json = {}");
+    let real = tree.path().join("real/mcp.json");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    tree.file("real/mcp.json.eyelet-backup", "precious");
+    symlink("real/mcp.json", tree.path().join(".mcp.json")).unwrap();
+    expect![[r#"
+        exit 0
+        --- stdout
+        /repo/.mcp.json is written; the old one is /repo/real/mcp.json.eyelet-backup-2
+        --- stderr
+        Claude Code asks once before it starts a project's server.
+    "#]]
+    .assert_eq(&setup(&tree, &["claude-code", "--write"]));
+    assert!(tree.path().join(".mcp.json").is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("eyelet"));
+    let mode =
+        |file: &str| fs::metadata(tree.path().join(file)).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode("real/mcp.json"), 0o640);
+    assert_eq!(mode("real/mcp.json.eyelet-backup-2"), 0o640);
+    let old = fs::read_to_string(tree.path().join("real/mcp.json.eyelet-backup")).unwrap();
+    assert_eq!(old, "precious");
+    assert_eq!(
+        files_beside(&real),
+        ["mcp.json", "mcp.json.eyelet-backup", "mcp.json.eyelet-backup-2"]
+    );
+}
