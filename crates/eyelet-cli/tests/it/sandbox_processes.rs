@@ -141,7 +141,7 @@ fn processes_outside_cannot_be_signalled_traced_or_read() {
     let pid = victim.0.id().to_string();
     workspace.set("VICTIM", pid.as_str());
     let script = "
-import ctypes, os, signal
+import ctypes, os, resource, signal
 libc = ctypes.CDLL(None, use_errno=True)
 pid = int(os.environ['VICTIM'])
 def tried(name, attack):
@@ -151,6 +151,7 @@ def tried(name, attack):
 def bad(result): return None if result < 0 else result
 tried('kill', lambda: os.kill(pid, signal.SIGTERM) or 1)
 tried('stop', lambda: os.kill(pid, signal.SIGSTOP) or 1)
+tried('prlimit', lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (64, 64)))
 tried('environ', lambda: open(f'/proc/{pid}/environ').read() or None)
 tried('mem', lambda: open(f'/proc/{pid}/mem', 'rb'))
 tried('maps', lambda: open(f'/proc/{pid}/maps').read() or None)

@@ -154,6 +154,38 @@ fn a_cancelled_call_leaves_nothing() {
 }
 
 #[test]
+fn many_supervised_calls_leave_no_process_and_no_open_file() {
+    let name = "sandbox_rounds::many_supervised_calls_leave_no_process_and_no_open_file";
+    testkit::in_own_process(name, || {
+        let workspace = Workspace::new("");
+        let files = || fs::read_dir("/proc/self/fd").unwrap().count();
+        for tier in BOTH {
+            let turn = session(&workspace, tier);
+            let run = || Bash.run(BashArgs::new("true"), &turn).unwrap();
+            run();
+            let before = files();
+            (0..60).for_each(|_| assert_eq!(run().exit_code, 0));
+            assert_eq!(files(), before, "{tier:?}");
+            assert_eq!(children(std::process::id()), [], "{tier:?}");
+        }
+    });
+}
+
+#[test]
+fn a_temp_folder_that_cannot_be_had_is_made_elsewhere() {
+    let workspace = Workspace::new("file = no folder");
+    for temp in ["/nonexistent", "/proc", workspace.at("file").to_str().unwrap()] {
+        for tier in &SUPERVISED[..2] {
+            let mut eyelet = workspace.eyelet(tier);
+            eyelet.env("TMPDIR", temp).args(["call", "bash"]);
+            eyelet.arg(r#"{"command":"echo t > $TMPDIR/t; cat $TMPDIR/t"}"#);
+            let answer = envelope(&eyelet.output().unwrap());
+            assert_eq!(answer["data"]["stdout"], "t\n", "{tier:?} {temp}: {answer}");
+        }
+    }
+}
+
+#[test]
 fn the_tools_see_one_world() {
     let workspace = Workspace::new("");
     for tier in BOTH {

@@ -30,13 +30,13 @@ const SYSTEM: &[&str] = &[
 ];
 
 /// The kernel's version of Landlock; 0 where there is none.
-pub(super) fn kernel_abi() -> i32 {
+pub(super) fn kernel_abi() -> io::Result<i32> {
     super::sys::landlock_version()
 }
 
 /// Restricts this process and everything that it starts, for good.
 pub(super) fn apply(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
-    let kernel = kernel_abi();
+    let kernel = kernel_abi().map_err(|error| format!("Landlock: {error}"))?;
     if kernel < LEAST_LANDLOCK {
         // Behind mounts it is the second line; `doctor` says that it is missing.
         return match (tier, request.strictness) {

@@ -236,7 +236,7 @@ fn machine(namespaces_refused: Option<String>) -> Machine {
         kernel: system.release().to_string_lossy().into_owned(),
         is_root: rustix::process::geteuid().is_root(),
         namespaces_refused,
-        landlock_abi: landlock::kernel_abi(),
+        landlock_abi: landlock::kernel_abi().unwrap_or(0),
         has_seccomp: rustix::thread::secure_computing_mode().is_ok(),
         has_own_pid_limit: namespaces::has_own_pid_limit(),
     }

@@ -63,6 +63,10 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_vhangup,
 ];
 
+/// Refused where there is no namespace around them: what the user's other processes share.
+const SHARED: &[libc::c_long] =
+    &[libc::SYS_shmget, libc::SYS_shmat, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open];
+
 const NEW_NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -83,6 +87,11 @@ pub(super) fn apply(tier: Tier, network: Network) -> Result<(), seccompiler::Err
     // Typing into someone else's terminal.
     for request in [libc::TIOCSTI, libc::TIOCLINUX] {
         add(&mut rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
+    }
+    if tier == Tier::Landlock {
+        rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
+        // A limit set on another process of the user could end it.
+        add(&mut rules, libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
     }
     if network == Network::Off {
         let families: &[libc::c_int] = match tier {

@@ -138,12 +138,19 @@ pub(super) fn bring_up_loopback() -> io::Result<()> {
 }
 
 /// The kernel's version of Landlock; 0 where there is none.
-pub(super) fn landlock_version() -> i32 {
+pub(super) fn landlock_version() -> io::Result<i32> {
     const VERSION: libc::c_uint = 1;
     let nothing = std::ptr::null::<c_void>();
     let no_bytes: libc::size_t = 0;
     // SAFETY: with this flag nothing is read and nothing is made; a number is returned.
     let version =
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, no_bytes, VERSION) };
-    i32::try_from(version).unwrap_or(0).max(0)
+    if version >= 0 {
+        return Ok(i32::try_from(version).unwrap_or(i32::MAX));
+    }
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::ENOSYS | libc::EOPNOTSUPP) => Ok(0),
+        Some(_) | None => Err(error),
+    }
 }

@@ -15,6 +15,9 @@ use super::private::{PrivateFolder, TempFolder, random_name};
 /// Where it is in the first tier, for everyone in the session.
 const TMP: &str = "/tmp";
 
+/// How often the folder is made anew when another start takes it for a dead session's.
+const MAX_TRIES: usize = 8;
+
 /// A private temp folder. It is made when first needed, and removed with all that is in it when this
 /// is dropped.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ impl PrivateTemp {
     /// sessions left are removed now.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         let temp_dirs = [temp_dir.into().components().collect(), PathBuf::from(TMP)];
-        if let Some(Ok(temp)) = temp_dirs.first().map(|temp_dir| TempFolder::open(temp_dir)) {
+        for temp in temp_dirs.iter().filter_map(|temp_dir| TempFolder::open(temp_dir).ok()) {
             for name in temp.names(&prefix()) {
                 if let Ok(folder) = temp.folder(&name) {
                     if folder.lock().unwrap_or(false) {
@@ -99,14 +102,28 @@ fn prefix() -> String {
 
 fn make_in(temp_dir: &Path) -> Result<Made, String> {
     let temp = TempFolder::open(temp_dir)?;
-    let random = random_name().map_err(|error| error.to_string())?;
-    let name = format!("{}{random}", prefix());
-    temp.make_folder(&name)?;
-    let folder = temp.folder(&name)?;
-    // Where folders cannot be locked, no start ever takes one for a dead session's.
-    let _ = folder.lock();
-    let path = fs::canonicalize(temp_dir.join(&name)).map_err(|error| error.to_string())?;
-    Ok(Made { path, folder: Arc::new(folder) })
+    let mut last_reason = "another start removes it".to_owned();
+    for _ in 0..MAX_TRIES {
+        let random = random_name().map_err(|error| error.to_string())?;
+        let name = format!("{}{random}", prefix());
+        temp.make_folder(&name)?;
+        match temp.folder(&name) {
+            // Between the two steps another start may have taken it for a dead session's. Where
+            // folders cannot be locked, no start ever does.
+            Ok(folder) => {
+                if folder.lock().unwrap_or(true) && temp.holds(&name, &folder) {
+                    let path = fs::canonicalize(temp_dir.join(&name));
+                    let path = path.map_err(|error| error.to_string())?;
+                    return Ok(Made { path, folder: Arc::new(folder) });
+                }
+            }
+            Err(reason) => {
+                temp.remove_empty(&name);
+                last_reason = reason;
+            }
+        }
+    }
+    Err(last_reason)
 }
 
 /// Removes a folder, those in it that were closed to their owner among it.

@@ -188,8 +188,12 @@ impl Running {
         }
         let Tree::Supervised(supervisee) = &mut self.tree else { return Ok(None) };
         let exit_code = supervisee.finish();
+        let doubt = supervisee.doubt();
         self.drain_rest()?;
-        Ok(exit_code)
+        match doubt {
+            Some(refusal) if stopped.is_none() && self.is_silent() => Err(refusal),
+            Some(_) | None => Ok(exit_code),
+        }
     }
 
     /// Ends what is left of the group, and takes what it still has to say. The code is missing
@@ -298,6 +302,10 @@ impl Running {
             }
         }
         Ok(progress)
+    }
+
+    fn is_silent(&self) -> bool {
+        self.streams.iter().all(Stream::is_silent)
     }
 
     fn is_closed(&self) -> bool {

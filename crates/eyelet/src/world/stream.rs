@@ -62,6 +62,11 @@ impl Stream {
         self.pipe.as_ref().map(|pipe| pipe.as_fd())
     }
 
+    /// Whether nothing has come.
+    pub(super) fn is_silent(&self) -> bool {
+        self.capture.total_bytes() == 0
+    }
+
     /// Takes what is in the pipe, as far as it fits into `buffer`.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Progress> {
         let Some(pipe) = &self.pipe else { return Ok(Progress::None) };

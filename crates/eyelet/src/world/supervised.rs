@@ -76,6 +76,12 @@ impl Supervisee {
         self.exit_code.or(own)
     }
 
+    /// Why it cannot be told that the command ran, if so: then what it printed has to tell.
+    pub(super) fn doubt(&self) -> Option<Refusal> {
+        let reason = "the supervisor was ended before it told how the command began";
+        (!self.is_started).then(|| Refusal::Unavailable(reason.to_owned()))
+    }
+
     pub(super) fn take_reverted(&mut self) -> Vec<Reverted> {
         std::mem::take(&mut self.reverted)
     }
@@ -102,11 +108,7 @@ impl Supervisee {
                 }
                 Received::Message(Message::Examined(_)) => {}
                 Received::Nothing => return Ok(()),
-                Received::End if self.is_started => self.is_gone = true,
-                Received::End => {
-                    let reason = "the supervisor ended before the command began";
-                    return Err(Refusal::Unavailable(reason.to_owned()));
-                }
+                Received::End => self.is_gone = true,
             }
         }
         Ok(())
