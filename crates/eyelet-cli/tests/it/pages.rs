@@ -106,3 +106,11 @@ fn limits_as_markdown_and_json_have_the_same_rows() {
     }
     expect![[r#"{"tool":"every tool","what":"an answer","value":33554432,"unit":"bytes","beyond":"`too_large`, and how to ask for less"}"#]].assert_eq(&rows[0].to_string());
 }
+
+#[test]
+fn the_table_in_the_readme_is_the_one_of_limits() {
+    let readme = include_str!("../../../../README.md");
+    let (_, rest) = readme.split_once("<!-- limits -->\n").unwrap();
+    let (table, _) = rest.split_once("<!-- /limits -->").unwrap();
+    assert_eq!(table, stdout(&["limits", "--markdown"]));
+}

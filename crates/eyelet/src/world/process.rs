@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::dir::Directory;
 use super::group;
-use super::shell;
+use super::program;
 use super::spill::Spill;
 use super::stream::{Progress, Stream};
 use crate::bound::capture::Keep;
@@ -261,7 +261,7 @@ impl Drop for Running {
 }
 
 fn command(job: &Job<'_>) -> Command {
-    let mut command = Command::new(shell::find(job.environment));
+    let mut command = Command::new(program::shell(job.environment));
     // Without the dashes a command that begins with one would be taken for an option.
     command.args(["-c", "--", job.command]);
     command.env_clear().envs(job.environment.iter());

@@ -8,18 +8,18 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{Access, AtFlags, CWD};
+use rustix::fs::{AtFlags, CWD};
 
 use crate::bound::cut;
 use crate::call::{Stop, TurnContext, Watch};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::STOP_INTERVAL;
 
+use super::program;
 use super::search::{Hit, Query, SearchFailure, Tally, Target, modified};
 
 const PROGRAM: &str = "rg";
@@ -76,17 +76,6 @@ fn modified_at(path: &str) -> Option<i128> {
     rustix::fs::statat(CWD, path, AtFlags::empty()).ok().map(|stat| modified(&stat))
 }
 
-/// The first `rg` on the turn's `PATH`. Relative folders are passed over: they would lead into the
-/// tree that is searched.
-fn find_program(turn: &TurnContext) -> Option<PathBuf> {
-    let path = turn.environment.get("PATH")?;
-    std::env::split_paths(path).filter(|folder| folder.is_absolute()).find_map(|folder| {
-        let program = folder.join(PROGRAM);
-        let is_program = program.is_file() && rustix::fs::access(&program, Access::EXEC_OK).is_ok();
-        is_program.then_some(program)
-    })
-}
-
 fn not_launched(why: &str) -> SearchFailure {
     SearchFailure::Failed(ToolError::new(
         ErrorCode::SearchFailed,
@@ -105,7 +94,8 @@ struct Running {
 
 impl Running {
     fn start(query: &Query, target: &Target, turn: &TurnContext) -> Result<Self, SearchFailure> {
-        let program = find_program(turn).ok_or_else(|| not_launched("it is not on PATH"))?;
+        let program = program::find(PROGRAM, &turn.environment)
+            .ok_or_else(|| not_launched("it is not on PATH"))?;
         let mut command = Command::new(program);
         command.args(["--files-with-matches", "--sortr=modified", "--regexp"]).arg(&query.pattern);
         command.arg("--no-messages");
