@@ -3,9 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::bound::budget::ReplyBudget;
 use crate::error::{ErrorCode, ToolError};
 use crate::world::confine::Root;
 use crate::world::spill::Spill;
@@ -78,6 +79,21 @@ impl CancelFlag {
     }
 }
 
+/// How far a running call has come, in what its tool counts. Clones share the count.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<AtomicU64>);
+
+impl Progress {
+    /// How many there are so far.
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, count: u64) {
+        self.0.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
 /// Environment variables, as the host gives them. The library never reads the process's own.
 #[derive(Clone, Debug, Default)]
 pub struct Environment(Vec<(OsString, OsString)>);
@@ -107,14 +123,24 @@ impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment 
 #[derive(Clone, Debug)]
 pub struct TurnContext {
     pub(crate) cwd: Arc<Path>,
-    /// Empty means that the call is not confined.
+    /// Empty means that the call is not confined, unless `confinement` says so.
     pub(crate) roots: Arc<[Arc<Root>]>,
+    pub(crate) confinement: Confinement,
     pub(crate) sandbox: SandboxPolicy,
     pub(crate) search_engine: SearchEngine,
     pub(crate) environment: Arc<Environment>,
     pub(crate) spill: Option<Arc<Spill>>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancel: CancelFlag,
+    pub(crate) reply_budget: Option<ReplyBudget>,
+    pub(crate) progress: Progress,
+}
+
+/// Whether a turn without roots may reach everything or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Confinement {
+    WhereThereAreRoots,
+    Always,
 }
 
 impl TurnContext {
@@ -123,19 +149,18 @@ impl TurnContext {
     /// # Errors
     /// `invalid_input` where `cwd` is not absolute.
     pub fn new(cwd: impl AsRef<Path>, sandbox: SandboxPolicy) -> Result<Self, ToolError> {
-        let cwd = cwd.as_ref();
-        if !cwd.is_absolute() {
-            return Err(ToolError::invalid_input("cwd must be an absolute path"));
-        }
         Ok(TurnContext {
-            cwd: cwd.into(),
+            cwd: absolute_directory(cwd.as_ref())?,
             roots: Arc::new([]),
+            confinement: Confinement::WhereThereAreRoots,
             sandbox,
             search_engine: SearchEngine::default(),
             environment: Arc::default(),
             spill: None,
             deadline: None,
             cancel: CancelFlag::default(),
+            reply_budget: None,
+            progress: Progress::default(),
         })
     }
 
@@ -144,6 +169,23 @@ impl TurnContext {
     pub fn with_root(mut self, root: Root) -> Self {
         self.roots = self.roots.iter().cloned().chain([Arc::new(root)]).collect();
         self
+    }
+
+    /// Confines the turn to exactly these roots: where there is none, no path is reached.
+    #[must_use]
+    pub fn confined_to(mut self, roots: impl IntoIterator<Item = Arc<Root>>) -> Self {
+        self.roots = roots.into_iter().collect();
+        self.confinement = Confinement::Always;
+        self
+    }
+
+    /// The same surroundings with another working directory.
+    ///
+    /// # Errors
+    /// `invalid_input` where `cwd` is not absolute.
+    pub fn with_cwd(mut self, cwd: impl AsRef<Path>) -> Result<Self, ToolError> {
+        self.cwd = absolute_directory(cwd.as_ref())?;
+        Ok(self)
     }
 
     /// The engine that `grep_files` uses.
@@ -181,6 +223,20 @@ impl TurnContext {
         self
     }
 
+    /// What the text of an answer may hold: tools show less, and say how to go on.
+    #[must_use]
+    pub fn with_reply_budget(mut self, budget: ReplyBudget) -> Self {
+        self.reply_budget = Some(budget);
+        self
+    }
+
+    /// Where calls count how far they have come.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Progress) -> Self {
+        self.progress = progress;
+        self
+    }
+
     /// The working directory.
     pub fn cwd(&self) -> &Path {
         &self.cwd
@@ -211,6 +267,13 @@ impl TurnContext {
     pub(crate) fn absolute(&self, path: &str) -> PathBuf {
         self.cwd.join(path).components().collect()
     }
+}
+
+fn absolute_directory(cwd: &Path) -> Result<Arc<Path>, ToolError> {
+    if cwd.is_absolute() {
+        return Ok(cwd.into());
+    }
+    Err(ToolError::invalid_input("cwd must be an absolute path"))
 }
 
 /// Why work stops before it is done.

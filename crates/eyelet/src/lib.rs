@@ -45,14 +45,15 @@ mod tool;
 pub mod tools;
 mod world;
 
+pub use bound::budget::ReplyBudget;
 pub use bound::names::is_escaped;
 pub use call::{
-    CancelFlag, Environment, SandboxPolicy, SearchEngine, ToolInvocation, ToolPayload, TurnContext,
+    CancelFlag, Environment, Progress, SandboxPolicy, SearchEngine, ToolInvocation, ToolPayload, TurnContext,
 };
 pub use definitions::{DefinitionFormat, render_definitions};
 pub use error::{ErrorCode, FunctionCallError, ToolError};
 pub use output::{Attached, Attachment, Envelope, FunctionOutput, Report, ToolOutput};
 pub use router::ToolRouter;
-pub use tool::{Tool, ToolDefinition};
+pub use tool::{Load, Tool, ToolDefinition};
 pub use world::confine::{ConfinedPath, Root};
 pub use world::spill::Spill;

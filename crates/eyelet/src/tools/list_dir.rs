@@ -10,13 +10,15 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use crate::args;
-use crate::bound::tree::{EntryKind, Name, Node, Tree};
-use crate::bound::{cut, names};
-use crate::call::{TurnContext, Watch};
+use crate::bound::listing::{self, Found};
+pub use crate::bound::listing::{INDENTATION_SPACES, ListedEntry, MAX_ENTRY_LENGTH};
+use crate::bound::names;
+use crate::bound::tree::{EntryKind, Name, Tree};
+use crate::call::{Progress, TurnContext, Watch};
 use crate::error::ToolError;
-use crate::limits::{Limit, MAX_ANSWER_BYTES, TIME_LIMIT};
-use crate::output::{Report, TextData, too_large_answer};
-use crate::tool::{Tool, ToolDefinition};
+use crate::limits::{Limit, TIME_LIMIT};
+use crate::output::{Report, TextData};
+use crate::tool::{Load, Tool, ToolDefinition};
 use crate::world::confine::OpenFailure;
 use crate::world::dir::Directory;
 
@@ -24,11 +26,6 @@ use crate::world::dir::Directory;
 pub const DEFAULT_LIMIT: u64 = 25;
 /// How many levels are listed where no depth is asked for.
 pub const DEFAULT_DEPTH: u64 = 2;
-/// A longer name is cut to this many bytes.
-pub const MAX_ENTRY_LENGTH: usize = 500;
-/// Each level is indented by this many spaces.
-pub const INDENTATION_SPACES: usize = 2;
-
 /// The tool `list_dir`.
 #[derive(Clone, Copy, Debug)]
 pub struct ListDir;
@@ -66,17 +63,6 @@ pub struct ListDirReport {
     pub entries: Vec<ListedEntry>,
     /// Where the next page starts, if entries follow this one.
     pub next_offset: Option<u64>,
-}
-
-/// One entry of a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedEntry {
-    /// The last component of its path, escaped for showing, not cut.
-    pub name: String,
-    /// How many directories lie between it and the listed one.
-    pub depth: usize,
-    /// What it is.
-    pub kind: EntryKind,
 }
 
 impl Tool for ListDir {
@@ -125,6 +111,8 @@ impl Tool for ListDir {
                 "additionalProperties": false
             }),
             read_only: true,
+            load: Load::Walk,
+            counts: "entries seen",
             limits: vec![
                 Limit {
                     what: "entries a page, unless asked",
@@ -174,28 +162,33 @@ impl Tool for ListDir {
         let skip = usize::try_from(offset - 1).unwrap_or(usize::MAX);
         let take = usize::try_from(limit).unwrap_or(usize::MAX);
         let watch = turn.watch(TIME_LIMIT);
+        let dir_path = names::shown_text(&args.dir_path).into_owned();
         let mut found = Found::new(skip, take);
-        breadth_first(&directory, depth, &mut found, &watch)?;
-        if found.seen == 0 {
-            let dir_path = names::shown_text(&args.dir_path).into_owned();
+        if let Some(budget) = turn.reply_budget {
+            found = found.within(budget, header(&dir_path).len());
+        }
+        breadth_first(&directory, depth, &mut found, &watch, &turn.progress)?;
+        if found.is_empty() {
             return Ok(ListDirReport { dir_path, entries: Vec::new(), next_offset: None });
         }
-        if found.page.is_empty() {
+        let (entries, more) = found.into_page()?;
+        if entries.is_empty() {
             return Err(ToolError::invalid_input("offset exceeds directory entry count"));
         }
-        Ok(found.into_report(&args.dir_path, offset))
+        let next_offset = more.then(|| offset.saturating_add(entries.len() as u64));
+        Ok(ListDirReport { dir_path, entries, next_offset })
     }
 }
 
 impl Report for ListDirReport {
     fn content(&self) -> String {
-        let mut content = format!("Absolute path: {}", self.dir_path);
+        let mut content = header(&self.dir_path);
         for entry in &self.entries {
             content.push('\n');
             entry.write_line(&mut content);
         }
         if self.next_offset.is_some() {
-            content.push_str(&format!("\nMore than {} entries found", self.entries.len()));
+            content.push_str(&listing::more_than(self.entries.len()));
         }
         content
     }
@@ -215,22 +208,8 @@ impl Serialize for ListDirReport {
     }
 }
 
-impl ListedEntry {
-    fn write_line(&self, line: &mut String) {
-        line.extend(std::iter::repeat_n(' ', self.depth * INDENTATION_SPACES));
-        line.push_str(cut::at_most(&self.name, MAX_ENTRY_LENGTH));
-        match self.kind {
-            EntryKind::File => {}
-            EntryKind::Directory => line.push('/'),
-            EntryKind::Symlink => line.push('@'),
-            EntryKind::Other => line.push('?'),
-        }
-    }
-
-    /// Its line's length, newline included; a suffix is counted whether it has one or not.
-    fn line_bytes(&self) -> usize {
-        self.depth * INDENTATION_SPACES + self.name.len().min(MAX_ENTRY_LENGTH) + 2
-    }
+fn header(dir_path: &str) -> String {
+    format!("Absolute path: {dir_path}")
 }
 
 fn unreadable(error: &std::io::Error) -> ToolError {
@@ -243,6 +222,7 @@ fn breadth_first(
     depth: u64,
     found: &mut Found,
     watch: &Watch,
+    progress: &Progress,
 ) -> Result<(), ToolError> {
     let mut queue = VecDeque::from([None]);
     let mut opener = Opener { top, parent: None };
@@ -251,15 +231,18 @@ fn breadth_first(
             break;
         }
         let read = opener
-            .open(&found.tree, directory)
+            .open(found.tree(), directory)
             .and_then(|opened| read_sorted(opened.as_ref().unwrap_or(top), found.wanted(), watch));
         let names = match read {
-            Ok(names) => names,
+            Ok(names) => {
+                progress.add(names.len() as u64);
+                names
+            }
             Err(error) if directory.is_none() => return Err(unreadable(&error)),
             Err(_) => Vec::new(),
         };
         watch.check().map_err(|stop| stop.error("list_dir", TIME_LIMIT))?;
-        let level = directory.map_or(0, |id| found.tree.level(id) + 1);
+        let level = directory.map_or(0, |id| found.tree().level(id) + 1);
         for name in names {
             let descend = name.kind == EntryKind::Directory && (level as u64) < depth - 1;
             if let Some(id) = found.add(directory, level, name, descend)? {
@@ -311,71 +294,5 @@ impl Opener<'_> {
             None => self.parent.insert((parent, self.top.open_below(tree.path(parent))?)),
         };
         directory.open_directory(&node.name.raw).map(Some)
-    }
-}
-
-/// What was found so far: the page, and the directories that lead to the rest.
-struct Found {
-    tree: Tree,
-    skip: usize,
-    take: usize,
-    seen: usize,
-    page: Vec<usize>,
-    page_bytes: usize,
-}
-
-impl Found {
-    fn new(skip: usize, take: usize) -> Self {
-        Found { tree: Tree::default(), skip, take, seen: 0, page: Vec::new(), page_bytes: 0 }
-    }
-
-    /// How many more entries have to be known: the page's, and one to tell whether more follow.
-    fn wanted(&self) -> usize {
-        self.skip.saturating_add(self.take).saturating_add(1).saturating_sub(self.seen)
-    }
-
-    fn is_certain(&self) -> bool {
-        self.wanted() == 0
-    }
-
-    /// Counts an entry in. Returns its place in the tree if its children have to be listed.
-    fn add(
-        &mut self,
-        parent: Option<usize>,
-        level: usize,
-        name: Name,
-        descend: bool,
-    ) -> Result<Option<usize>, ToolError> {
-        let on_page = self.seen >= self.skip && self.page.len() < self.take;
-        self.seen += 1;
-        if !on_page && !descend {
-            return Ok(None);
-        }
-        let id = self.tree.add(Node { parent, level, name });
-        if on_page {
-            self.page.push(id);
-            self.page_bytes += self.entry(id).map_or(0, |entry| entry.line_bytes());
-            if self.page_bytes > MAX_ANSWER_BYTES {
-                return Err(too_large_answer());
-            }
-        }
-        Ok(descend.then_some(id))
-    }
-
-    fn entry(&self, id: usize) -> Option<ListedEntry> {
-        let node = self.tree.node(id)?;
-        let name = String::from_utf8_lossy(node.name.shown()).into_owned();
-        Some(ListedEntry { name, depth: node.level, kind: node.name.kind })
-    }
-
-    fn into_report(mut self, dir_path: &str, offset: u64) -> ListDirReport {
-        let tree = &self.tree;
-        self.page.sort_unstable_by(|a, b| tree.order(*a, *b));
-        let more = self.seen > self.skip.saturating_add(self.page.len());
-        ListDirReport {
-            dir_path: names::shown_text(dir_path).into_owned(),
-            entries: self.page.iter().filter_map(|id| self.entry(*id)).collect(),
-            next_offset: more.then(|| offset.saturating_add(self.page.len() as u64)),
-        }
     }
 }

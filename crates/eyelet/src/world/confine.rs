@@ -15,7 +15,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bound::names;
-use crate::call::TurnContext;
+use crate::call::{Confinement, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 
 /// How many links one path may lead through; the kernel's own limit.
@@ -66,6 +66,11 @@ impl Root {
     /// The path that it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The path that it was opened by, without links.
+    pub fn real_path(&self) -> &Path {
+        &self.real
     }
 
     /// What is left of `path` below this root; by components, so `ws-old` is not below `ws`.
@@ -132,7 +137,7 @@ impl TurnContext {
 
     /// An absolute path for this turn; none where the roots do not hold it.
     pub(crate) fn confine(&self, shown: PathBuf) -> Option<ConfinedPath> {
-        if self.roots.is_empty() {
+        if self.roots.is_empty() && self.confinement == Confinement::WhereThereAreRoots {
             return Some(ConfinedPath { shown, place: Place::Anywhere });
         }
         let spill = self.spill.as_ref().and_then(|spill| spill.root());
@@ -147,6 +152,16 @@ impl TurnContext {
 
     /// The error for a path that leads out of the roots.
     pub(crate) fn outside_root(&self, argument: &str, text: &str) -> ToolError {
+        if self.roots.is_empty() {
+            return ToolError::new(
+                ErrorCode::OutsideRoot,
+                format!(
+                    "{argument} `{}` cannot be reached, as no root is set; only a start with --root \
+                     DIR opens a directory",
+                    names::shown_text(text)
+                ),
+            );
+        }
         let roots: Vec<_> =
             self.roots.iter().map(|root| names::shown(root.path.as_os_str())).collect();
         ToolError::new(

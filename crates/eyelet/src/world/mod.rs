@@ -19,5 +19,5 @@ mod rules;
 pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod spill;
-mod stream;
+pub(crate) mod stream;
 mod walk;

@@ -19,10 +19,10 @@ use super::dir::Directory;
 use super::group;
 use super::program;
 use super::spill::Spill;
-use super::stream::{Progress, Stream};
+use super::stream::{Progress, Stream, Window};
 use crate::bound::capture::Keep;
 use crate::bound::stream_text::StreamReport;
-use crate::call::{Environment, Stop, Watch};
+use crate::call::{Environment, Progress as Count, Stop, Watch};
 use crate::limits::STOP_INTERVAL;
 
 /// How much is read at once.
@@ -44,9 +44,10 @@ pub(crate) struct Job<'a> {
     pub(crate) directory_shown: &'a Path,
     pub(crate) environment: &'a Environment,
     pub(crate) keep: Keep,
-    /// How many bytes of text are shown of each stream.
-    pub(crate) window: usize,
+    pub(crate) window: Window,
     pub(crate) spill: Option<Arc<Spill>>,
+    /// Counts what the command prints.
+    pub(crate) count: Count,
 }
 
 /// How it went.
@@ -67,13 +68,14 @@ pub(crate) enum End {
 /// Runs the command to its end, or until `watch` says stop.
 pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> io::Result<Outcome> {
     if let Err(stop) = watch.check() {
-        let nothing = || Stream::new(None, job.keep, job.window, None).finish();
-        return Ok(Outcome { end: End::Stopped(stop), stdout: nothing(), stderr: nothing() });
+        let nothing = || Stream::new(None, job.keep, job.window, None, job.count.clone());
+        let [stdout, stderr] = Stream::finish(&mut [nothing(), nothing()], job.window);
+        return Ok(Outcome { end: End::Stopped(stop), stdout, stderr });
     }
     let mut running = Running::start(job)?;
     let stopped = running.until_end(watch)?;
     let status = running.end(stopped)?;
-    let [stdout, stderr] = running.streams.each_mut().map(Stream::finish);
+    let [stdout, stderr] = Stream::finish(&mut running.streams, job.window);
     let end = match stopped {
         Some(stop) => End::Stopped(stop),
         None => End::Exited(status.map_or(-1, exit_code)),
@@ -102,7 +104,9 @@ impl Running {
         let stderr = child.stderr.take().map(OwnedFd::from);
         let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let leader = leader.ok_or_else(|| io::Error::other("the command has no process id"))?;
-        let stream = |pipe| Stream::new(pipe, job.keep, job.window, job.spill.clone());
+        let stream = |pipe| {
+            Stream::new(pipe, job.keep, job.window, job.spill.clone(), job.count.clone())
+        };
         let running = Running {
             child: Some(child),
             leader,

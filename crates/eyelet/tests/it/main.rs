@@ -15,6 +15,7 @@
 mod arguments;
 mod ask;
 mod bash;
+mod budget;
 mod bash_arguments;
 mod bash_processes;
 mod bash_spill;

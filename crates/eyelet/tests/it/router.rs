@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use eyelet::{
-    Attached, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Report, SandboxPolicy,
+    Attached, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Load, Report, SandboxPolicy,
     Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter, TurnContext, render_definitions,
 };
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,8 @@ impl Tool for Echo {
             description: "Says it again.".to_owned(),
             input_schema: json!({"type": "object"}),
             read_only: true,
+            load: Load::Read,
+            counts: "nothing",
             limits: Vec::new(),
         }
     }
