@@ -7,7 +7,10 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use eyelet::limits::MAX_ARGUMENT_BYTES;
-use eyelet::{DefinitionFormat, SearchEngine, ToolDefinition, ToolRouter};
+use eyelet::{
+    DefinitionFormat, ReplyBudget, SandboxPolicy, SearchEngine, ToolDefinition, ToolRouter,
+};
+use eyelet_mcp::ReplyForm;
 
 /// Bounded, truthful tools for AI agents: list_dir, grep_files, read, bash
 #[derive(Debug, Parser)]
@@ -93,6 +96,9 @@ pub(crate) enum Command {
                             could not run."
     )]
     Bash(Bash),
+    /// Serve the tools to an agent over the Model Context Protocol, on stdin and stdout
+    #[command(after_help = "The client's config names the program `eyelet` and the argument `mcp`.")]
+    Mcp(Mcp),
     /// Print the tools' definitions as JSON, to be offered to a model
     Tools {
         /// Whose form
@@ -198,6 +204,63 @@ pub(crate) struct Bash {
     pub(crate) common: Common,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// Offer only these tools, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) tools: Vec<String>,
+    /// What commands may do; `off` does not offer bash
+    #[arg(long, value_enum, value_name = "POLICY", default_value_t = Sandbox::WorkspaceWrite)]
+    pub(crate) sandbox: Sandbox,
+    /// Form of replies: text for a model, or the JSON envelope as text or as structured content
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = Reply::Text)]
+    pub(crate) reply: Reply,
+    #[arg(long, value_name = "N", value_parser = reply_bytes, help = format!(
+        "Most bytes of a reply, at least {} [default: what the client shows its model whole]",
+        ReplyBudget::MIN_BYTES
+    ))]
+    pub(crate) reply_bytes: Option<usize>,
+    #[command(flatten)]
+    pub(crate) surroundings: Surroundings,
+}
+
+/// What commands may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sandbox {
+    Off,
+    ReadOnly,
+    WorkspaceWrite,
+    Full,
+}
+
+impl From<Sandbox> for SandboxPolicy {
+    fn from(sandbox: Sandbox) -> Self {
+        match sandbox {
+            Sandbox::Off => SandboxPolicy::Off,
+            Sandbox::ReadOnly => SandboxPolicy::ReadOnly,
+            Sandbox::WorkspaceWrite => SandboxPolicy::WorkspaceWrite,
+            Sandbox::Full => SandboxPolicy::Full,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Reply {
+    Text,
+    Envelope,
+    Structured,
+}
+
+impl From<Reply> for ReplyForm {
+    fn from(reply: Reply) -> Self {
+        match reply {
+            Reply::Text => ReplyForm::Text,
+            Reply::Envelope => ReplyForm::Envelope,
+            Reply::Structured => ReplyForm::Structured,
+        }
+    }
+}
+
 /// Which part of a long stream is shown.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Keep {
@@ -260,6 +323,12 @@ impl LimitsForm {
             (false, false) => Form::Table,
         }
     }
+}
+
+fn reply_bytes(text: &str) -> Result<usize, String> {
+    let least = ReplyBudget::MIN_BYTES;
+    let bytes = text.parse().ok().filter(|bytes| *bytes >= least);
+    bytes.ok_or_else(|| format!("expected a whole number of at least {least}"))
 }
 
 /// Clap's own parser for numbers says less of what would work.

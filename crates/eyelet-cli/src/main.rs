@@ -1,5 +1,5 @@
 //! The command `eyelet`: the tools for a program (`call`), for a person (`list-dir`, `grep-files`,
-//! `read`, `bash`), and what is to be known about them.
+//! `read`, `bash`), for an agent (`mcp`), and what is to be known about them.
 //!
 //! The command line is parsed (`args`), a turn is built (`turn`), the router is called (`call`,
 //! `person`), the answer is written (`show`). Nothing here knows how a tool works.
@@ -8,6 +8,7 @@ mod args;
 mod call;
 mod failure;
 mod limits;
+mod mcp;
 mod pages;
 mod person;
 mod show;
@@ -35,6 +36,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::GrepFiles(command) => person::grep_files(&command, &cli.surroundings),
         Command::Read(command) => person::read(&command, &cli.surroundings),
         Command::Bash(command) => person::bash(&command, &cli.surroundings),
+        Command::Mcp(command) => mcp::run(&command, &cli.surroundings),
         Command::Tools { format } => pages::tools(format.into()),
         Command::Limits { form } => limits::run(form.chosen()),
         Command::Completions { shell } => pages::completions(shell),

@@ -13,23 +13,42 @@ use crate::failure::Failure;
 /// The turn of one call. Someone at the command line has their own rights: without `--root` nothing
 /// is confined, and commands are not sandboxed.
 pub(crate) fn build(surroundings: &Surroundings) -> Result<TurnContext, Failure> {
-    let cwd = working_directory(surroundings.cwd.as_deref())?;
-    let mut turn = TurnContext::new(cwd, SandboxPolicy::Full)?
-        .with_environment(env::vars_os().collect())
-        .with_search_engine(surroundings.search_engine.map(Into::into).unwrap_or_default())
-        .with_spill(Arc::new(spill(surroundings.spill_bytes)));
-    for root in &surroundings.roots {
-        let opened = absolute(root).and_then(Root::open);
-        turn = turn.with_root(opened.map_err(|error| refused("--root", root, &error))?);
+    let spill = limited(Spill::per_user(temp_dir()), surroundings);
+    let mut turn = unconfined(surroundings, SandboxPolicy::Full)?.with_spill(Arc::new(spill));
+    for root in roots(surroundings)? {
+        turn = turn.with_root(root);
     }
     Ok(turn)
 }
 
-/// Where the output of commands is kept for the next call.
-fn spill(max_file_bytes: Option<u64>) -> Spill {
-    let temp_dir = absolute(env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"));
-    let spill = Spill::per_user(temp_dir);
-    match max_file_bytes {
+/// A turn without roots and spill folder.
+pub(crate) fn unconfined(
+    surroundings: &Surroundings,
+    sandbox: SandboxPolicy,
+) -> Result<TurnContext, Failure> {
+    let cwd = working_directory(surroundings.cwd.as_deref())?;
+    Ok(TurnContext::new(cwd, sandbox)?
+        .with_environment(env::vars_os().collect())
+        .with_search_engine(surroundings.search_engine.map(Into::into).unwrap_or_default()))
+}
+
+/// The roots that were named.
+pub(crate) fn roots(surroundings: &Surroundings) -> Result<Vec<Root>, Failure> {
+    let open = |root: &PathBuf| {
+        let opened = absolute(root).and_then(Root::open);
+        opened.map_err(|error| refused("--root", root, &error))
+    };
+    surroundings.roots.iter().map(open).collect()
+}
+
+/// Where the output of commands is kept.
+pub(crate) fn temp_dir() -> PathBuf {
+    absolute(env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"))
+}
+
+/// With the limits that were asked for.
+pub(crate) fn limited(spill: Spill, surroundings: &Surroundings) -> Spill {
+    match surroundings.spill_bytes {
         Some(bytes) => spill.with_limits(bytes, bytes.saturating_mul(4)),
         None => spill,
     }

@@ -1,0 +1,89 @@
+//! `eyelet mcp`: the server for an agent.
+
+use std::env;
+use std::fs;
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use eyelet::{Root, Spill, ToolRouter};
+use eyelet_mcp::{Options, WorkingDirectory};
+
+use crate::args::{Mcp, Sandbox, Surroundings};
+use crate::failure::{FAILED, Failure};
+use crate::{show, turn};
+
+pub(crate) fn run(command: &Mcp, before: &Surroundings) -> Result<ExitCode, Failure> {
+    let surroundings = before.with(&command.surroundings);
+    let router = router(command)?;
+    let spill = Arc::new(turn::limited(Spill::session(turn::temp_dir()), &surroundings));
+    let turn = turn::unconfined(&surroundings, command.sandbox.into())?;
+    let mut ceiling: Vec<_> = turn::roots(&surroundings)?.into_iter().map(Arc::new).collect();
+    if ceiling.is_empty() {
+        ceiling.extend(default_root(turn.cwd()).map(Arc::new));
+    }
+    let options = Options {
+        turn: turn.with_spill(Arc::clone(&spill)),
+        spill,
+        ceiling,
+        working_directory: match surroundings.cwd {
+            Some(_) => WorkingDirectory::Asked,
+            None => WorkingDirectory::Inherited,
+        },
+        reply: command.reply.into(),
+        reply_bytes: command.reply_bytes,
+    };
+    if io::stdin().is_terminal() {
+        tell_person(&options, &router);
+    }
+    let served = eyelet_mcp::serve_stdio(options, router);
+    served.map_err(|error| Failure {
+        message: format!("the server cannot run: {error}"),
+        exit: FAILED,
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The tools that are offered.
+fn router(command: &Mcp) -> Result<ToolRouter, Failure> {
+    let all: Vec<_> = ToolRouter::new().definitions().iter().map(|tool| tool.name).collect();
+    if let Some(unknown) = command.tools.iter().find(|name| !all.contains(&name.as_str())) {
+        let known = all.join(", ");
+        return Err(Failure::usage(format!("--tools names `{unknown}`; there are {known}")));
+    }
+    let wanted = |name: &&str| command.tools.is_empty() || command.tools.iter().any(|one| one == name);
+    let allowed = |name: &&str| *name != "bash" || command.sandbox != Sandbox::Off;
+    let offered: Vec<_> = all.into_iter().filter(wanted).filter(allowed).collect();
+    if offered.is_empty() {
+        return Err(Failure::usage("no tool is left to offer; name another with --tools"));
+    }
+    Ok(ToolRouter::new().only(&offered))
+}
+
+/// The working directory, unless it says nothing about a project: desktop clients start servers in
+/// `/` or at home.
+fn default_root(cwd: &Path) -> Option<Root> {
+    let real = fs::canonicalize(cwd).ok()?;
+    let home = env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
+    if real == Path::new("/") || Some(&real) == home.as_ref() {
+        return None;
+    }
+    Root::open(cwd).ok()
+}
+
+/// Someone who starts it by hand is told what it waits for.
+fn tell_person(options: &Options, router: &ToolRouter) {
+    let tools: Vec<_> = router.definitions().iter().map(|tool| tool.name).collect();
+    show::note(&format!("eyelet serves {} over MCP on stdin and stdout", tools.join(", ")));
+    let roots: Vec<_> =
+        options.ceiling.iter().map(|root| root.path().display().to_string()).collect();
+    if roots.is_empty() {
+        show::note("no directory is reached: start it in a project, or with --root DIR");
+    } else {
+        show::note(&format!("confined to {}", roots.join(", ")));
+    }
+    show::note("connect a client: claude mcp add --scope user eyelet -- eyelet mcp");
+    show::note("or in its config: {\"mcpServers\":{\"eyelet\":{\"command\":\"eyelet\",\"args\":[\"mcp\"]}}}");
+    show::note("it ends with the input: Ctrl-D");
+}
