@@ -1,6 +1,7 @@
 //! The command line as types. The numbers in its help come from the tools' own definitions.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -97,7 +98,9 @@ pub(crate) enum Command {
     )]
     Bash(Bash),
     /// Serve the tools to an agent over the Model Context Protocol, on stdin and stdout
-    #[command(after_help = "The client's config names the program `eyelet` and the argument `mcp`.")]
+    #[command(
+        after_help = "The client's config names the program `eyelet` and the argument `mcp`."
+    )]
     Mcp(Mcp),
     /// Print the tools' definitions as JSON, to be offered to a model
     Tools {
@@ -221,7 +224,24 @@ pub(crate) struct Mcp {
     ))]
     pub(crate) reply_bytes: Option<usize>,
     #[command(flatten)]
+    pub(crate) http: Http,
+    #[command(flatten)]
     pub(crate) surroundings: Surroundings,
+}
+
+/// How the server is reached, where not over stdin and stdout.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Over HTTP")]
+pub(crate) struct Http {
+    /// Serve at this address, such as 127.0.0.1:8700, instead of stdin and stdout
+    #[arg(long = "http", value_name = "ADDRESS")]
+    pub(crate) address: Option<SocketAddr>,
+    /// Read the bearer token from this private file [default: a new one, shown on stderr]
+    #[arg(long = "http-token-file", value_name = "FILE", requires = "address", value_hint = ValueHint::FilePath)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Let other machines connect: allow an address that is not loopback
+    #[arg(long, requires = "address")]
+    pub(crate) allow_remote: bool,
 }
 
 /// What commands may do.

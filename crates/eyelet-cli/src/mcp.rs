@@ -3,14 +3,15 @@
 use std::env;
 use std::fs;
 use std::io::{self, IsTerminal as _};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use eyelet::{Root, Spill, ToolRouter};
-use eyelet_mcp::{Options, WorkingDirectory};
+use eyelet_mcp::{Options, Token, WorkingDirectory};
 
-use crate::args::{Mcp, Sandbox, Surroundings};
+use crate::args::{Http, Mcp, Sandbox, Surroundings};
 use crate::failure::{FAILED, Failure};
 use crate::{show, turn};
 
@@ -34,15 +35,48 @@ pub(crate) fn run(command: &Mcp, before: &Surroundings) -> Result<ExitCode, Fail
         reply: command.reply.into(),
         reply_bytes: command.reply_bytes,
     };
-    if io::stdin().is_terminal() {
-        tell_person(&options, &router);
-    }
-    let served = eyelet_mcp::serve_stdio(options, router);
+    let served = match command.http.address {
+        Some(address) => {
+            let http = listen(&command.http, address)?;
+            eyelet_mcp::serve_http(options, router, http)
+        }
+        None => {
+            if io::stdin().is_terminal() {
+                tell_person(&options, &router);
+            }
+            eyelet_mcp::serve_stdio(options, router)
+        }
+    };
     served.map_err(|error| Failure {
         message: format!("the server cannot run: {error}"),
         exit: FAILED,
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Opens the socket, and tells where it is and what a request has to bear.
+fn listen(flags: &Http, address: SocketAddr) -> Result<eyelet_mcp::Http, Failure> {
+    if !address.ip().is_loopback() && !flags.allow_remote {
+        return Err(Failure::usage(format!(
+            "--http {address} can be reached from other machines; use 127.0.0.1, or add --allow-remote"
+        )));
+    }
+    let token = match &flags.token_file {
+        Some(file) => Token::from_file(file).map_err(|error| {
+            Failure::usage(format!("--http-token-file `{}`: {error}", file.display()))
+        })?,
+        None => Token::random()
+            .map_err(|error| Failure::usage(format!("no token can be made: {error}")))?,
+    };
+    let listener = TcpListener::bind(address)
+        .map_err(|error| Failure::usage(format!("--http {address}: {error}")))?;
+    let http = eyelet_mcp::Http { listener, token };
+    let url = http.url().map_err(|error| Failure::usage(format!("--http: {error}")))?;
+    show::note(&format!("eyelet serves MCP at {url}"));
+    if flags.token_file.is_none() {
+        show::note(&format!("Authorization: Bearer {}", http.token.reveal()));
+    }
+    Ok(http)
 }
 
 /// The tools that are offered.
@@ -52,7 +86,8 @@ fn router(command: &Mcp) -> Result<ToolRouter, Failure> {
         let known = all.join(", ");
         return Err(Failure::usage(format!("--tools names `{unknown}`; there are {known}")));
     }
-    let wanted = |name: &&str| command.tools.is_empty() || command.tools.iter().any(|one| one == name);
+    let wanted =
+        |name: &&str| command.tools.is_empty() || command.tools.iter().any(|one| one == name);
     let allowed = |name: &&str| *name != "bash" || command.sandbox != Sandbox::Off;
     let offered: Vec<_> = all.into_iter().filter(wanted).filter(allowed).collect();
     if offered.is_empty() {
@@ -84,6 +119,8 @@ fn tell_person(options: &Options, router: &ToolRouter) {
         show::note(&format!("confined to {}", roots.join(", ")));
     }
     show::note("connect a client: claude mcp add --scope user eyelet -- eyelet mcp");
-    show::note("or in its config: {\"mcpServers\":{\"eyelet\":{\"command\":\"eyelet\",\"args\":[\"mcp\"]}}}");
+    show::note(
+        "or in its config: {\"mcpServers\":{\"eyelet\":{\"command\":\"eyelet\",\"args\":[\"mcp\"]}}}",
+    );
     show::note("it ends with the input: Ctrl-D");
 }

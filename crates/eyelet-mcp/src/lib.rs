@@ -7,6 +7,7 @@
 
 mod calls;
 mod client;
+mod http;
 mod message;
 mod metrics;
 mod pool;
@@ -16,13 +17,16 @@ mod run;
 mod session;
 mod splitter;
 mod stdio;
+mod token;
 mod wire;
 
 use std::sync::Arc;
 
 use eyelet::{Root, Spill, ToolRouter, TurnContext};
 
+pub use http::{Http, serve_http};
 pub use stdio::serve_stdio;
+pub use token::Token;
 
 /// How a server runs.
 #[derive(Debug)]

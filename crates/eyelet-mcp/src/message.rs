@@ -65,9 +65,11 @@ pub(crate) fn read(line: Line<'_>) -> Incoming {
     };
     if !text.starts_with('{') {
         return match serde_json::from_str::<IgnoredAny>(text) {
-            Ok(_) if text.starts_with('[') => {
-                refused(None, Code::InvalidRequest, "batches are not taken; send one message a line")
-            }
+            Ok(_) if text.starts_with('[') => refused(
+                None,
+                Code::InvalidRequest,
+                "batches are not taken; send one message a line",
+            ),
             Ok(_) => refused(None, Code::InvalidRequest, "a message must be a JSON object"),
             Err(error) => refused(None, Code::ParseError, &error.to_string()),
         };

@@ -37,7 +37,13 @@ fn beyond_its_threads_and_queue_a_kind_is_busy_and_the_others_are_not() {
     dones.recv_timeout(LONG).unwrap();
     drop(hold);
     let (done, dones) = channel();
-    while pool.run(Load::Command, { let done = done.clone(); move || done.send(()).unwrap() }).is_err() {
+    while pool
+        .run(Load::Command, {
+            let done = done.clone();
+            move || done.send(()).unwrap()
+        })
+        .is_err()
+    {
         std::thread::sleep(Duration::from_millis(1));
     }
     dones.recv_timeout(LONG).unwrap();

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eyelet::{
-    DefinitionFormat, ReplyBudget, ToolInvocation, TurnContext, render_definitions,
-};
+use eyelet::{DefinitionFormat, ReplyBudget, ToolInvocation, TurnContext, render_definitions};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, ConstString as _, CustomRequest, CustomResult, ErrorCode, Implementation,
@@ -208,7 +206,8 @@ impl ServerHandler for Session {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // Asked for now, so that the first call does not wait.
         let mut turn = self.turn.lock().await;
-        let has_roots = context.peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some());
+        let has_roots =
+            context.peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some());
         if has_roots && turn.is_none() {
             let uris = ask_for_roots(&context.peer).await;
             *turn = Some(roots::turn(&self.shared.options, uris.as_deref()));

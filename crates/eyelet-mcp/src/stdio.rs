@@ -18,7 +18,7 @@ use crate::{Options, Shared};
 /// What is under way when the input ends may still finish by itself.
 const FINISH_TIME: Duration = Duration::from_millis(500);
 /// All calls are stopped, and their answers written, within this time of the end.
-const END_TIME: Duration = Duration::from_millis(1700);
+pub(crate) const END_TIME: Duration = Duration::from_millis(1700);
 
 /// Serves the tools of `router` over stdin and stdout until the input ends or a signal comes.
 ///
@@ -59,7 +59,7 @@ async fn converse(session: Session, wire: Wire) {
     }
 }
 
-async fn told_to_end() -> io::Result<()> {
+pub(crate) async fn told_to_end() -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -83,11 +83,16 @@ async fn finish(shared: &Shared, wire: &Wire, cause: Option<WireEnd>) {
             return;
         }
     }
+    stop_calls(shared, end).await;
+    if cause != Some(WireEnd::Broken) {
+        let _ = timeout_at(end, wire.all_answered()).await;
+    }
+}
+
+/// Stops every call and waits until none is left, at most until `end`.
+pub(crate) async fn stop_calls(shared: &Shared, end: Instant) {
     shared.calls.cancel_all();
     while !shared.calls.is_idle() && Instant::now() < end {
         tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    if cause != Some(WireEnd::Broken) {
-        let _ = timeout_at(end, wire.all_answered()).await;
     }
 }

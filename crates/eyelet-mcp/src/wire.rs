@@ -75,11 +75,8 @@ impl Wire {
     ) -> io::Result<Wire> {
         let (incoming_sender, incoming) = mpsc::channel(MAX_WAITING);
         let (sender, receiver) = std::sync::mpsc::channel();
-        let outbox = Arc::new(Outbox {
-            sender,
-            unread: AtomicUsize::new(0),
-            written: Notify::new(),
-        });
+        let outbox =
+            Arc::new(Outbox { sender, unread: AtomicUsize::new(0), written: Notify::new() });
         let (thread_outbox, broken) = (Arc::clone(&outbox), end.clone());
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         thread("eyelet-write").spawn(move || write(output, &receiver, &thread_outbox, &broken))?;
@@ -190,8 +187,7 @@ fn write_all(output: &mut File, mut bytes: &[u8]) -> io::Result<()> {
             Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let mut fds =
-                    [rustix::event::PollFd::new(output, rustix::event::PollFlags::OUT)];
+                let mut fds = [rustix::event::PollFd::new(output, rustix::event::PollFlags::OUT)];
                 let _ = rustix::event::poll(&mut fds, None);
             }
             Err(error) => return Err(error),

@@ -48,7 +48,8 @@ mod world;
 pub use bound::budget::ReplyBudget;
 pub use bound::names::is_escaped;
 pub use call::{
-    CancelFlag, Environment, Progress, SandboxPolicy, SearchEngine, ToolInvocation, ToolPayload, TurnContext,
+    CancelFlag, Environment, Progress, SandboxPolicy, SearchEngine, ToolInvocation, ToolPayload,
+    TurnContext,
 };
 pub use definitions::{DefinitionFormat, render_definitions};
 pub use error::{ErrorCode, FunctionCallError, ToolError};

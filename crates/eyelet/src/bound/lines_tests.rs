@@ -94,7 +94,13 @@ fn a_window_far_into_a_line_starts_at_its_character() {
     for character in ["a", "é", "€", "\u{1F600}"] {
         let line = character.repeat(100_000) + "\u{FFFD}end";
         for column in [1, 2, 32_768, 32_769, 99_990, 100_001, 100_004, 100_005, u64::MAX] {
-            let mut scan = LineScan::new(LinePage { offset: 1, limit: 1, column, width: 500, bytes: usize::MAX });
+            let mut scan = LineScan::new(LinePage {
+                offset: 1,
+                limit: 1,
+                column,
+                width: 500,
+                bytes: usize::MAX,
+            });
             line.as_bytes().chunks(70_001).for_each(|piece| scan.push(piece));
             let skip = usize::try_from(column - 1).unwrap();
             let expected: String = line.chars().skip(skip).take(500).collect();

@@ -120,7 +120,11 @@ impl StreamReport {
                 write!(summary, ", first {bytes} bytes in {}", names::shown(file.as_os_str()))
             }
             Some(Kept::Lost { reason }) => {
-                write!(summary, ", not kept: {}", cut::at_most(&names::shown_text(reason), MAX_REASON))
+                write!(
+                    summary,
+                    ", not kept: {}",
+                    cut::at_most(&names::shown_text(reason), MAX_REASON)
+                )
             }
             None => Ok(()),
         };

@@ -21,8 +21,8 @@ use crate::tool::{Load, Tool, ToolDefinition};
 use crate::world::confine::OpenFailure;
 use crate::world::dir::Directory;
 use crate::world::process::{self, End, Job, Outcome};
-use crate::world::stream::Window;
 pub use crate::world::spill::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
+use crate::world::stream::Window;
 
 /// How many bytes of each stream are shown.
 pub const MAX_STREAM_BYTES: usize = 50 * 1024;

@@ -104,9 +104,8 @@ impl Running {
         let stderr = child.stderr.take().map(OwnedFd::from);
         let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let leader = leader.ok_or_else(|| io::Error::other("the command has no process id"))?;
-        let stream = |pipe| {
-            Stream::new(pipe, job.keep, job.window, job.spill.clone(), job.count.clone())
-        };
+        let stream =
+            |pipe| Stream::new(pipe, job.keep, job.window, job.spill.clone(), job.count.clone());
         let running = Running {
             child: Some(child),
             leader,

@@ -15,10 +15,10 @@
 mod arguments;
 mod ask;
 mod bash;
-mod budget;
 mod bash_arguments;
 mod bash_processes;
 mod bash_spill;
+mod budget;
 mod grep_differential;
 mod grep_files;
 mod grep_hostile;

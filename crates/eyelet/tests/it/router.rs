@@ -2,8 +2,9 @@
 
 use expect_test::expect;
 use eyelet::{
-    Attached, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Load, Report, SandboxPolicy,
-    Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter, TurnContext, render_definitions,
+    Attached, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Load, Report,
+    SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter, TurnContext,
+    render_definitions,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
