@@ -125,16 +125,7 @@ async fn accept(listener: tokio::net::TcpListener, door: Arc<Door>) {
         let task = tokio::spawn(async move {
             let answer = service_fn(move |request| {
                 let (door, under_way) = (Arc::clone(&door), UnderWay::new(&counted));
-                async move {
-                    let reply = door.answer(request).await;
-                    // A stream is under way until its last piece.
-                    Ok::<_, Infallible>(reply.map(|body| {
-                        body.map_frame(move |frame| {
-                            let _ = &under_way;
-                            frame
-                        })
-                    }))
-                }
+                async move { Ok::<_, Infallible>(door.answer(request, under_way).await) }
             });
             let mut server = http1::Builder::new();
             server.timer(TokioTimer::new()).header_read_timeout(READ_TIME);
@@ -162,7 +153,7 @@ impl Drop for UnderWay {
 }
 
 impl Door {
-    async fn answer(&self, request: Request<Incoming>) -> Reply {
+    async fn answer(&self, request: Request<Incoming>, under_way: UnderWay) -> Reply {
         let headers = request.headers();
         if !self.is_our_name(headers.get(HOST)) {
             return plain(StatusCode::FORBIDDEN, "the Host header is not a name of this server");
@@ -181,7 +172,17 @@ impl Door {
         }
         match (path.as_str(), request.method()) {
             ("/metrics", &Method::GET) => plain(StatusCode::OK, self.shared.metrics.render()),
-            (ENDPOINT, _) => self.converse(request).await,
+            (ENDPOINT, _) => {
+                let reply = self.converse(request).await;
+                // A stream is under way until its last piece.
+                reply.map(|body| {
+                    let keep = move |frame| {
+                        let _ = &under_way;
+                        frame
+                    };
+                    body.map_frame(keep).boxed()
+                })
+            }
             _ => plain(StatusCode::NOT_FOUND, "the endpoint is /mcp"),
         }
     }

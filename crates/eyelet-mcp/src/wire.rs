@@ -54,16 +54,16 @@ pub(crate) fn take_over() -> io::Result<(File, File)> {
 /// One end of the conversation. Clones are the same wire.
 #[derive(Clone)]
 pub(crate) struct Wire {
-    incoming: Arc<tokio::sync::Mutex<mpsc::Receiver<Incoming>>>,
+    incoming: Arc<tokio::sync::Mutex<mpsc::Receiver<Box<ClientJsonRpcMessage>>>>,
     outbox: Arc<Outbox>,
-    /// Requests that have no answer yet.
-    open: Arc<Mutex<HashSet<RequestId>>>,
 }
 
 struct Outbox {
     sender: std::sync::mpsc::Sender<Vec<u8>>,
     unread: AtomicUsize,
     written: Notify,
+    /// Requests that have no answer yet, from the moment they are read.
+    open: Mutex<HashSet<RequestId>>,
 }
 
 impl Wire {
@@ -75,30 +75,37 @@ impl Wire {
     ) -> io::Result<Wire> {
         let (incoming_sender, incoming) = mpsc::channel(MAX_WAITING);
         let (sender, receiver) = std::sync::mpsc::channel();
-        let outbox =
-            Arc::new(Outbox { sender, unread: AtomicUsize::new(0), written: Notify::new() });
+        let outbox = Arc::new(Outbox {
+            sender,
+            unread: AtomicUsize::new(0),
+            written: Notify::new(),
+            open: Mutex::default(),
+        });
+        let reader_outbox = Arc::clone(&outbox);
         let (thread_outbox, broken) = (Arc::clone(&outbox), end.clone());
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         thread("eyelet-write").spawn(move || write(output, &receiver, &thread_outbox, &broken))?;
         thread("eyelet-read").spawn(move || {
-            read(input, &incoming_sender);
+            read(input, &incoming_sender, &reader_outbox);
             let _ = end.send(WireEnd::EndOfInput);
         })?;
         let incoming = Arc::new(tokio::sync::Mutex::new(incoming));
-        Ok(Wire { incoming, outbox, open: Arc::default() })
+        Ok(Wire { incoming, outbox })
     }
 
     /// Waits until every request is answered and everything is written.
     pub(crate) async fn all_answered(&self) {
         loop {
             let written = self.outbox.written.notified();
-            if self.open().is_empty() && self.outbox.unread.load(Ordering::Acquire) == 0 {
+            if self.outbox.open().is_empty() && self.outbox.unread.load(Ordering::Acquire) == 0 {
                 return;
             }
             written.await;
         }
     }
+}
 
+impl Outbox {
     fn open(&self) -> MutexGuard<'_, HashSet<RequestId>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,7 +126,7 @@ impl Wire {
                     // What was cancelled is not answered.
                     if let Some(id) = &cancelled.params.request_id {
                         self.open().remove(id);
-                        self.outbox.written.notify_waiters();
+                        self.written.notify_waiters();
                     }
                 }
                 Ok(())
@@ -127,9 +134,7 @@ impl Wire {
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Ok(()),
         }
     }
-}
 
-impl Outbox {
     fn put(&self, mut line: Vec<u8>) {
         line.push(b'\n');
         self.unread.fetch_add(line.len(), Ordering::AcqRel);
@@ -138,12 +143,16 @@ impl Outbox {
     }
 }
 
-fn read(mut input: File, incoming: &mpsc::Sender<Incoming>) {
+fn read(mut input: File, incoming: &mpsc::Sender<Box<ClientJsonRpcMessage>>, outbox: &Outbox) {
     let mut splitter = Splitter::default();
     let mut piece = vec![0; PIECE];
     let take = |line: crate::splitter::Line<'_>| match message::read(line) {
         Incoming::Nothing => {}
-        message => drop(incoming.blocking_send(message)),
+        Incoming::Refused(answer) => outbox.put(answer.into_bytes()),
+        Incoming::Message(message) => match outbox.note(&message) {
+            Ok(()) => drop(incoming.blocking_send(message)),
+            Err(refusal) => outbox.put(refusal.into_bytes()),
+        },
     };
     loop {
         match input.read(&mut piece) {
@@ -212,7 +221,7 @@ impl Transport<RoleServer> for Wire {
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
             if let Some(id) = answered {
-                wire.open().remove(id);
+                wire.outbox.open().remove(id);
             }
             // Whoever waits for the last answer looks again once this is written.
             wire.outbox.put(line);
@@ -229,12 +238,7 @@ impl Transport<RoleServer> for Wire {
             }
             let received = self.incoming.lock().await.recv().await;
             match received {
-                Some(Incoming::Message(message)) => match self.note(&message) {
-                    Ok(()) => return Some(*message),
-                    Err(refusal) => self.outbox.put(refusal.into_bytes()),
-                },
-                Some(Incoming::Refused(answer)) => self.outbox.put(answer.into_bytes()),
-                Some(Incoming::Nothing) => {}
+                Some(message) => return Some(*message),
                 // When the server ends is decided elsewhere: calls may still be answered.
                 None => std::future::pending().await,
             }
