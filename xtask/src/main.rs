@@ -1,6 +1,7 @@
 //! The project's own chores. `cargo xtask test` passes everything that has to pass.
 
 mod cargo;
+mod clients;
 mod needs;
 mod ripgrep;
 mod second_user;
@@ -25,6 +26,11 @@ const STEPS: &[Step] = &[
     Step { name: "tests", run: cargo::test },
     Step { name: "examples", run: cargo::examples },
     Step { name: "tests as a second user", run: second_user::test },
+    Step { name: "clients under target/clients", run: clients::install },
+    Step { name: "clients: python", run: clients::python },
+    Step { name: "clients: typescript", run: clients::typescript },
+    Step { name: "clients: inspector", run: clients::inspector },
+    Step { name: "clients: conformance", run: clients::conformance },
 ];
 
 /// Where the project stands.
@@ -42,6 +48,11 @@ impl Workspace {
     /// Where tools are installed that the tests use.
     fn tools(&self) -> PathBuf {
         self.root.join("target/tools")
+    }
+
+    /// Where the clients of a language are installed.
+    fn clients(&self, language: &str) -> PathBuf {
+        self.root.join("target/clients").join(language)
     }
 }
 

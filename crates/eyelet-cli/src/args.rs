@@ -239,6 +239,9 @@ pub(crate) struct Http {
     /// Read the bearer token from this private file [default: a new one, shown on stderr]
     #[arg(long = "http-token-file", value_name = "FILE", requires = "address", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
+    /// Let web pages of this origin speak to the server; may be given several times [default: none]
+    #[arg(long = "http-origin", value_name = "ORIGIN", requires = "address", value_hint = ValueHint::Url)]
+    pub(crate) origins: Vec<String>,
     /// Let other machines connect: allow an address that is not loopback
     #[arg(long, requires = "address")]
     pub(crate) allow_remote: bool,

@@ -70,7 +70,7 @@ fn listen(flags: &Http, address: SocketAddr) -> Result<eyelet_mcp::Http, Failure
     };
     let listener = TcpListener::bind(address)
         .map_err(|error| Failure::usage(format!("--http {address}: {error}")))?;
-    let http = eyelet_mcp::Http { listener, token };
+    let http = eyelet_mcp::Http { listener, token, origins: flags.origins.clone() };
     let url = http.url().map_err(|error| Failure::usage(format!("--http: {error}")))?;
     show::note(&format!("eyelet serves MCP at {url}"));
     if flags.token_file.is_none() {

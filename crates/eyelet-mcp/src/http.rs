@@ -49,6 +49,8 @@ pub struct Http {
     pub listener: TcpListener,
     /// What every request has to bear.
     pub token: Token,
+    /// The origins of web pages that may speak to it, such as `http://localhost:3000`.
+    pub origins: Vec<String>,
 }
 
 type Reply = Response<BoxBody<Bytes, Infallible>>;
@@ -56,6 +58,7 @@ type Reply = Response<BoxBody<Bytes, Infallible>>;
 /// What every connection shares.
 struct Door {
     token: Token,
+    origins: Vec<String>,
     is_local: bool,
     shared: Arc<Shared>,
     service: StreamableHttpService<Session, LocalSessionManager>,
@@ -74,18 +77,18 @@ pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Resul
     let served = runtime.block_on(async {
         http.listener.set_nonblocking(true)?;
         let is_local = http.listener.local_addr()?.ip().is_loopback();
-        let listener = tokio::net::TcpListener::from_std(http.listener)?;
+        let listener = tokio::net::TcpListener::from_std(http.listener.try_clone()?)?;
         let sessions = Arc::clone(&shared);
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
-            .enforce_origin_validation()
             .with_max_request_body_bytes(MAX_BODY_BYTES);
         let service = StreamableHttpService::new(
             move || Ok(Session::new(Arc::clone(&sessions))),
             Arc::new(LocalSessionManager::default()),
             config,
         );
-        let door = Door { token: http.token, is_local, shared: Arc::clone(&shared), service };
+        let Http { token, origins, .. } = http;
+        let door = Door { token, origins, is_local, shared: Arc::clone(&shared), service };
         tokio::select! {
             () = accept(listener, Arc::new(door)) => {}
             told = told_to_end() => told?,
@@ -158,8 +161,11 @@ impl Door {
         if !self.is_our_name(headers.get(HOST)) {
             return plain(StatusCode::FORBIDDEN, "the Host header is not a name of this server");
         }
-        if headers.contains_key(ORIGIN) {
-            return plain(StatusCode::FORBIDDEN, "no web page may speak to this server");
+        let is_listed = |origin: &HeaderValue| {
+            self.origins.iter().any(|one| one.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
+        };
+        if !headers.get_all(ORIGIN).iter().all(is_listed) {
+            return plain(StatusCode::FORBIDDEN, "this web page may not speak to this server");
         }
         let path = request.uri().path().to_owned();
         if path == "/healthz" {

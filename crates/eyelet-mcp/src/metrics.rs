@@ -23,6 +23,8 @@ struct Tool {
     withheld: AtomicU64,
 }
 
+type Counter = fn(&Tool) -> &AtomicU64;
+
 /// How one call went.
 pub(crate) struct Outcome {
     pub(crate) time: Duration,
@@ -55,7 +57,7 @@ impl Metrics {
     /// Everything, as Prometheus reads it.
     pub(crate) fn render(&self) -> String {
         let mut text = String::new();
-        let counters: [(&str, &str, fn(&Tool) -> &AtomicU64); 4] = [
+        let counters: [(&str, &str, Counter); 4] = [
             ("calls", "Calls of a tool.", |tool| &tool.calls),
             ("errors", "Calls that answered with an error.", |tool| &tool.errors),
             ("shown_bytes", "Bytes of replies.", |tool| &tool.shown),
