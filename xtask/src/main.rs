@@ -1,6 +1,7 @@
 //! The project's own chores. `cargo xtask test` passes everything that has to pass; `cargo xtask clients` asks the
 //! real agents.
 
+mod agents;
 mod bench;
 mod cargo;
 mod clients;
@@ -28,6 +29,11 @@ const STEPS: &[Step] = &[
     Step { name: "tests", run: cargo::test },
     Step { name: "examples", run: cargo::examples },
     Step { name: "tests as a second user", run: second_user::test },
+    Step { name: "clients under target/clients", run: clients::install },
+    Step { name: "clients: python", run: clients::python },
+    Step { name: "clients: typescript", run: clients::typescript },
+    Step { name: "clients: inspector", run: clients::inspector },
+    Step { name: "clients: conformance", run: clients::conformance },
 ];
 
 /// Where the project stands.
@@ -46,6 +52,11 @@ impl Workspace {
     fn tools(&self) -> PathBuf {
         self.root.join("target/tools")
     }
+
+    /// Where the clients of a language are installed.
+    fn clients(&self, language: &str) -> PathBuf {
+        self.root.join("target/clients").join(language)
+    }
 }
 
 fn main() -> ExitCode {
@@ -53,13 +64,11 @@ fn main() -> ExitCode {
     let words: Vec<_> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test(),
-        ["clients"] => Workspace::find().and_then(|workspace| clients::check(&workspace)),
+        ["clients"] => Workspace::find().and_then(|workspace| agents::check(&workspace)),
         ["bench", words @ ..] if !words.is_empty() => bench::run(words),
         _ => {
             eprintln!(
-                "usage: cargo xtask test
-       cargo xtask clients
-       cargo xtask bench NAME [--corpus DIR] [--quick]"
+                "usage: cargo xtask test\n       cargo xtask clients\n       cargo xtask bench NAME [--corpus DIR] [--quick]"
             );
             return ExitCode::from(2);
         }

@@ -1,13 +1,17 @@
 //! The command line as types. The numbers in its help come from the tools' own definitions.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use eyelet::limits::MAX_ARGUMENT_BYTES;
-use eyelet::{DefinitionFormat, SandboxPolicy, SearchEngine, ToolDefinition, ToolRouter};
+use eyelet::{
+    DefinitionFormat, ReplyBudget, SandboxPolicy, SearchEngine, ToolDefinition, ToolRouter,
+};
+use eyelet_mcp::ReplyForm;
 
 /// Bounded, truthful tools for AI agents: list_dir, grep_files, read, bash
 #[derive(Debug, Parser)]
@@ -146,6 +150,11 @@ pub(crate) enum Command {
                             could not run."
     )]
     Bash(Bash),
+    /// Serve the tools to an agent over the Model Context Protocol, on stdin and stdout
+    #[command(
+        after_help = "The client's config names the program `eyelet` and the argument `mcp`."
+    )]
+    Mcp(Mcp),
     /// Print the tools' definitions as JSON, to be offered to a model
     Tools {
         /// Whose form
@@ -263,6 +272,60 @@ pub(crate) struct Bash {
     pub(crate) common: Common,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// Offer only these tools, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) tools: Vec<String>,
+    /// Form of replies: text for a model, or the JSON envelope as text or as structured content
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = Reply::Text)]
+    pub(crate) reply: Reply,
+    #[arg(long, value_name = "N", value_parser = reply_bytes, help = format!(
+        "Most bytes of a reply, at least {} [default: what the client shows its model whole]",
+        ReplyBudget::MIN_BYTES
+    ))]
+    pub(crate) reply_bytes: Option<usize>,
+    #[command(flatten)]
+    pub(crate) http: Http,
+    #[command(flatten)]
+    pub(crate) surroundings: Surroundings,
+}
+
+/// How the server is reached, where not over stdin and stdout.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Over HTTP")]
+pub(crate) struct Http {
+    /// Serve at this address, such as 127.0.0.1:8700, instead of stdin and stdout
+    #[arg(long = "http", value_name = "ADDRESS")]
+    pub(crate) address: Option<SocketAddr>,
+    /// Read the bearer token from this private file [default: a new one, shown on stderr]
+    #[arg(long = "http-token-file", value_name = "FILE", requires = "address", value_hint = ValueHint::FilePath)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Let web pages of this origin speak to the server; may be given several times [default: none]
+    #[arg(long = "http-origin", value_name = "ORIGIN", requires = "address", value_hint = ValueHint::Url)]
+    pub(crate) origins: Vec<String>,
+    /// Let other machines connect: allow an address that is not loopback
+    #[arg(long, requires = "address")]
+    pub(crate) allow_remote: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Reply {
+    Text,
+    Envelope,
+    Structured,
+}
+
+impl From<Reply> for ReplyForm {
+    fn from(reply: Reply) -> Self {
+        match reply {
+            Reply::Text => ReplyForm::Text,
+            Reply::Envelope => ReplyForm::Envelope,
+            Reply::Structured => ReplyForm::Structured,
+        }
+    }
+}
+
 /// Which part of a long stream is shown.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Keep {
@@ -325,6 +388,12 @@ impl LimitsForm {
             (false, false) => Form::Table,
         }
     }
+}
+
+fn reply_bytes(text: &str) -> Result<usize, String> {
+    let least = ReplyBudget::MIN_BYTES;
+    let bytes = text.parse().ok().filter(|bytes| *bytes >= least);
+    bytes.ok_or_else(|| format!("expected a whole number of at least {least}"))
 }
 
 /// Clap's own parser for numbers says less of what would work.

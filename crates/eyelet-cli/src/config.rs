@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::{Arg, ArgAction, Args};
 use serde_json::{Value, json};
 
-use crate::args::Surroundings;
+use crate::args::Mcp;
 use crate::failure::Failure;
 use crate::show;
 use layers::{InForce, Source};
@@ -43,6 +43,17 @@ const SETTINGS: &[Setting] = &[
     Setting { flag: "deny", joined: Joined::All, otherwise: "nothing" },
     Setting { flag: "search-engine", joined: Joined::Highest, otherwise: "embedded" },
     Setting { flag: "spill-bytes", joined: Joined::Highest, otherwise: "as `eyelet limits` says" },
+    Setting { flag: "sandbox", joined: Joined::Highest, otherwise: "workspace-write" },
+    Setting { flag: "network", joined: Joined::Highest, otherwise: "false" },
+    Setting { flag: "env", joined: Joined::Highest, otherwise: "nothing" },
+    Setting { flag: "strict", joined: Joined::Highest, otherwise: "false" },
+    Setting { flag: "tools", joined: Joined::Highest, otherwise: "all" },
+    Setting { flag: "reply", joined: Joined::Highest, otherwise: "text" },
+    Setting {
+        flag: "reply-bytes",
+        joined: Joined::Highest,
+        otherwise: "what the client shows whole",
+    },
 ];
 
 pub(crate) const AFTER_HELP: &str = "The server (`eyelet mcp`) takes a value from a flag, else from \
@@ -72,7 +83,7 @@ pub(crate) struct Config {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    pub(crate) surroundings: Surroundings,
+    pub(crate) server: Mcp,
 }
 
 pub(crate) fn run(command: &Config) -> Result<ExitCode, Failure> {

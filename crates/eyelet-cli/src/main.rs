@@ -1,5 +1,5 @@
 //! The command `eyelet`: the tools for a program (`call`), for a person (`list-dir`, `grep-files`,
-//! `read`, `bash`), and what is to be known about them.
+//! `read`, `bash`), for an agent (`mcp`), and what is to be known about them.
 //!
 //! The command line is parsed (`args`), a turn is built (`turn`), the router is called (`call`,
 //! `person`), the answer is written (`show`). Nothing here knows how a tool works.
@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod failure;
 mod limits;
+mod mcp;
 mod pages;
 mod person;
 mod setup;
@@ -40,6 +41,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::GrepFiles(command) => person::grep_files(&command, &cli.surroundings),
         Command::Read(command) => person::read(&command, &cli.surroundings),
         Command::Bash(command) => person::bash(&command, &cli.surroundings),
+        Command::Mcp(command) => mcp::run(&command, &cli.surroundings),
         Command::Tools { format } => pages::tools(format.into()),
         Command::Limits { form } => limits::run(form.chosen()),
         Command::Doctor { json: true } => doctor::run(doctor::Form::Json),

@@ -16,24 +16,23 @@ use crate::failure::Failure;
 /// The turn of one call. Someone at the command line has their own rights: without `--root` nothing
 /// is confined, and commands are not sandboxed.
 pub(crate) fn build(surroundings: &Surroundings) -> Result<TurnContext, Failure> {
-    let cwd = working_directory(surroundings.cwd.as_deref())?;
     let policy = surroundings.sandbox.map_or(SandboxPolicy::Full, Into::into);
-    let mut turn = TurnContext::new(cwd, policy)?
-        .with_sandbox_settings(Arc::new(sandbox(surroundings)))
-        .with_environment(env::vars_os().collect())
-        .with_search_engine(surroundings.search_engine.map(Into::into).unwrap_or_default())
-        .with_spill(Arc::new(spill(surroundings.spill_bytes)));
-    for root in &surroundings.roots {
-        let opened = absolute(root).and_then(Root::open);
-        turn = turn.with_root(opened.map_err(|error| refused("--root", root, &error))?);
+    let spill = limited(Spill::per_user(temp_dir()), surroundings);
+    let mut turn = unconfined(surroundings, policy)?.with_spill(Arc::new(spill));
+    for root in roots(surroundings)? {
+        turn = turn.with_root(root);
     }
-    let hidden = hidden(surroundings, &turn)?;
-    let turn = turn.with_hidden(hidden);
+    let folders: Vec<_> = turn.roots().map(Path::to_owned).collect();
+    let turn = with_hidden(surroundings, turn, &folders)?;
     Ok(if surroundings.read_anywhere { turn.with_reach(Reach::Everything) } else { turn })
 }
 
-/// What is not shown: what `--deny` names, and secrets as soon as anything is confined.
-fn hidden(surroundings: &Surroundings, turn: &TurnContext) -> Result<Hidden, Failure> {
+/// Hides what `--deny` names below `roots`, and secrets as soon as anything is confined.
+pub(crate) fn with_hidden(
+    surroundings: &Surroundings,
+    turn: TurnContext,
+    roots: &[PathBuf],
+) -> Result<TurnContext, Failure> {
     let is_confined = !surroundings.roots.is_empty()
         || surroundings.read_anywhere
         || turn.sandbox() != SandboxPolicy::Full;
@@ -42,17 +41,18 @@ fn hidden(surroundings: &Surroundings, turn: &TurnContext) -> Result<Hidden, Fai
         Some(home) if is_confined => Hidden::nothing().with_secrets_of(&home),
         Some(_) | None => Hidden::nothing(),
     };
-    let mut folders: Vec<_> = turn.roots().collect();
+    let mut folders: Vec<_> = roots.iter().map(PathBuf::as_path).collect();
     if folders.is_empty() {
         folders.push(turn.cwd());
     }
     let deny = |hidden: Hidden, glob: &String| hidden.with_denied(glob, &folders);
     let hidden = surroundings.denied.iter().try_fold(hidden, deny);
-    hidden.map_err(|error| Failure::usage(error.message))
+    let hidden = hidden.map_err(|error| Failure::usage(error.message))?;
+    Ok(turn.with_hidden(hidden))
 }
 
-/// How commands are supervised. The private temp folder lasts as long as this call.
-fn sandbox(surroundings: &Surroundings) -> SandboxSettings {
+/// How commands are supervised. The private temp folder lasts as long as this process.
+fn sandbox(surroundings: &Surroundings, policy: SandboxPolicy) -> SandboxSettings {
     let mut settings = SandboxSettings::new(Supervisor::this_program())
         .with_environment_names(surroundings.environment_names.iter().cloned());
     if surroundings.network {
@@ -64,20 +64,41 @@ fn sandbox(surroundings: &Surroundings) -> SandboxSettings {
     if surroundings.force_tier2 {
         settings = settings.with_tier(TierChoice::Only(Tier::Landlock));
     }
-    if surroundings.sandbox.is_some() {
+    if policy != SandboxPolicy::Full {
         settings = settings.with_private_temp(Arc::new(PrivateTemp::session(temp_dir())));
     }
     settings
 }
 
-fn temp_dir() -> PathBuf {
+/// A turn without roots and spill folder.
+pub(crate) fn unconfined(
+    surroundings: &Surroundings,
+    policy: SandboxPolicy,
+) -> Result<TurnContext, Failure> {
+    let cwd = working_directory(surroundings.cwd.as_deref())?;
+    Ok(TurnContext::new(cwd, policy)?
+        .with_sandbox_settings(Arc::new(sandbox(surroundings, policy)))
+        .with_environment(env::vars_os().collect())
+        .with_search_engine(surroundings.search_engine.map(Into::into).unwrap_or_default()))
+}
+
+/// The roots that were named.
+pub(crate) fn roots(surroundings: &Surroundings) -> Result<Vec<Root>, Failure> {
+    let open = |root: &PathBuf| {
+        let opened = absolute(root).and_then(Root::open);
+        opened.map_err(|error| refused("--root", root, &error))
+    };
+    surroundings.roots.iter().map(open).collect()
+}
+
+/// Where the output of commands is kept.
+pub(crate) fn temp_dir() -> PathBuf {
     absolute(env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"))
 }
 
-/// Where the output of commands is kept for the next call.
-fn spill(max_file_bytes: Option<u64>) -> Spill {
-    let spill = Spill::per_user(temp_dir());
-    match max_file_bytes {
+/// With the limits that were asked for.
+pub(crate) fn limited(spill: Spill, surroundings: &Surroundings) -> Spill {
+    match surroundings.spill_bytes {
         Some(bytes) => spill.with_limits(bytes, bytes.saturating_mul(4)),
         None => spill,
     }

@@ -3,9 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::bound::budget::ReplyBudget;
 use crate::error::{ErrorCode, ToolError};
 use crate::sandbox::SandboxSettings;
 use crate::world::confine::Root;
@@ -101,6 +102,21 @@ impl CancelFlag {
     }
 }
 
+/// How far a running call has come, in what its tool counts. Clones share the count.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<AtomicU64>);
+
+impl Progress {
+    /// How many there are so far.
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, count: u64) {
+        self.0.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
 /// Environment variables, as the host gives them. The library never reads the process's own.
 #[derive(Clone, Debug, Default)]
 pub struct Environment(Vec<(OsString, OsString)>);
@@ -140,6 +156,8 @@ pub struct TurnContext {
     pub(crate) spill: Option<Arc<Spill>>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancel: CancelFlag,
+    pub(crate) reply_budget: Option<ReplyBudget>,
+    pub(crate) progress: Progress,
 }
 
 impl TurnContext {
@@ -148,12 +166,8 @@ impl TurnContext {
     /// # Errors
     /// `invalid_input` where `cwd` is not absolute.
     pub fn new(cwd: impl AsRef<Path>, sandbox: SandboxPolicy) -> Result<Self, ToolError> {
-        let cwd = cwd.as_ref();
-        if !cwd.is_absolute() {
-            return Err(ToolError::invalid_input("cwd must be an absolute path"));
-        }
         Ok(TurnContext {
-            cwd: cwd.into(),
+            cwd: absolute_directory(cwd.as_ref())?,
             roots: Arc::new([]),
             reach: Reach::Everything,
             hidden: Arc::default(),
@@ -164,6 +178,8 @@ impl TurnContext {
             spill: None,
             deadline: None,
             cancel: CancelFlag::default(),
+            reply_budget: None,
+            progress: Progress::default(),
         })
     }
 
@@ -198,6 +214,23 @@ impl TurnContext {
         self
     }
 
+    /// Confines the turn to exactly these roots: where there is none, no path is reached.
+    #[must_use]
+    pub fn confined_to(mut self, roots: impl IntoIterator<Item = Arc<Root>>) -> Self {
+        self.roots = roots.into_iter().collect();
+        self.reach = Reach::Roots;
+        self
+    }
+
+    /// The same surroundings with another working directory.
+    ///
+    /// # Errors
+    /// `invalid_input` where `cwd` is not absolute.
+    pub fn with_cwd(mut self, cwd: impl AsRef<Path>) -> Result<Self, ToolError> {
+        self.cwd = absolute_directory(cwd.as_ref())?;
+        Ok(self)
+    }
+
     /// The engine that `grep_files` uses.
     #[must_use]
     pub fn with_search_engine(mut self, engine: SearchEngine) -> Self {
@@ -230,6 +263,20 @@ impl TurnContext {
     #[must_use]
     pub fn with_cancel(mut self, cancel: CancelFlag) -> Self {
         self.cancel = cancel;
+        self
+    }
+
+    /// What the text of an answer may hold: tools show less, and say how to go on.
+    #[must_use]
+    pub fn with_reply_budget(mut self, budget: ReplyBudget) -> Self {
+        self.reply_budget = Some(budget);
+        self
+    }
+
+    /// Where calls count how far they have come.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Progress) -> Self {
+        self.progress = progress;
         self
     }
 
@@ -269,6 +316,13 @@ impl TurnContext {
     pub(crate) fn absolute(&self, path: &str) -> PathBuf {
         self.cwd.join(path).components().collect()
     }
+}
+
+fn absolute_directory(cwd: &Path) -> Result<Arc<Path>, ToolError> {
+    if cwd.is_absolute() {
+        return Ok(cwd.into());
+    }
+    Err(ToolError::invalid_input("cwd must be an absolute path"))
 }
 
 /// Why work stops before it is done.

@@ -21,15 +21,20 @@ pub fn render_definitions(definitions: &[ToolDefinition], format: DefinitionForm
 }
 
 fn render(definition: &ToolDefinition, format: DefinitionFormat) -> Value {
-    let ToolDefinition { name, title, description, input_schema, read_only, limits: _ } =
-        definition;
+    let ToolDefinition { name, title, description, input_schema, read_only, .. } = definition;
     match format {
         DefinitionFormat::Mcp => json!({
             "name": name,
             "title": title,
             "description": description,
             "inputSchema": input_schema,
-            "annotations": { "readOnlyHint": read_only },
+            "annotations": {
+                "title": title,
+                "readOnlyHint": read_only,
+                "destructiveHint": !read_only,
+                "idempotentHint": read_only,
+                "openWorldHint": !read_only,
+            },
         }),
         DefinitionFormat::OpenAi => json!({
             "type": "function",

@@ -46,17 +46,18 @@ mod tool;
 pub mod tools;
 mod world;
 
+pub use bound::budget::ReplyBudget;
 pub use bound::names::is_escaped;
 pub use call::{
-    CancelFlag, Environment, Reach, SandboxPolicy, SearchEngine, ToolInvocation, ToolPayload,
-    TurnContext,
+    CancelFlag, Environment, Progress, Reach, SandboxPolicy, SearchEngine, ToolInvocation,
+    ToolPayload, TurnContext,
 };
 pub use definitions::{DefinitionFormat, render_definitions};
 pub use error::{ErrorCode, FunctionCallError, ToolError};
 pub use output::{Attached, Attachment, Envelope, FunctionOutput, Report, ToolOutput};
 pub use router::ToolRouter;
 pub use sandbox::SandboxSettings;
-pub use tool::{Tool, ToolDefinition};
+pub use tool::{Load, Tool, ToolDefinition};
 pub use world::confine::{ConfinedPath, Root};
 pub use world::hidden::{Hidden, SECRETS};
 pub use world::private_temp::PrivateTemp;

@@ -14,6 +14,18 @@ pub const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 /// How often long work looks at its deadline and cancel flag: at least once in this time.
 pub const STOP_INTERVAL: Duration = Duration::from_millis(20);
 
+/// How many commands a server runs at once.
+pub const MAX_COMMANDS: usize = 8;
+
+/// How many calls that walk a tree a server runs at once.
+pub const MAX_WALKS: usize = 4;
+
+/// How many calls that read one file a server runs at once.
+pub const MAX_READS: usize = 32;
+
+/// How many calls of a kind wait while as many as may run do; one more is `busy`.
+pub const MAX_QUEUE: usize = 128;
+
 /// One number that bounds a tool, as `eyelet limits` and the README show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {

@@ -19,6 +19,17 @@ pub trait Report: Serialize + Send + 'static {
     /// Whether the tool found what was asked. (That it ran is said by there being a report.)
     fn success(&self) -> bool;
 
+    /// The text of a reply to a model. It keeps to the turn's [`ReplyBudget`](crate::ReplyBudget),
+    /// and says how to go on even where the function dialect's text does not.
+    fn reply(&self) -> String {
+        self.content()
+    }
+
+    /// How many bytes the tool had and does not show, as far as it knows.
+    fn withheld_bytes(&self) -> u64 {
+        0
+    }
+
     /// Where the next page starts, if there is more than this answer shows.
     fn next_offset(&self) -> Option<u64> {
         None
@@ -67,6 +78,21 @@ impl ToolOutput {
         let content = self.report.content();
         within_cap(content.len())?;
         Ok(FunctionOutput { content, success: Some(self.report.success()) })
+    }
+
+    /// The text of a reply to a model, within the turn's [`ReplyBudget`](crate::ReplyBudget).
+    ///
+    /// # Errors
+    /// `too_large` above [`MAX_ANSWER_BYTES`].
+    pub fn reply(&self) -> Result<String, FunctionCallError> {
+        let reply = self.report.reply();
+        within_cap(reply.len())?;
+        Ok(reply)
+    }
+
+    /// How many bytes the tool had and does not show, as far as it knows.
+    pub fn withheld_bytes(&self) -> u64 {
+        self.report.withheld_bytes()
     }
 
     /// Whether the tool found what was asked.
@@ -162,6 +188,8 @@ impl Envelope {
 trait ErasedReport: Send {
     fn content(&self) -> String;
     fn success(&self) -> bool;
+    fn reply(&self) -> String;
+    fn withheld_bytes(&self) -> u64;
     fn next_offset(&self) -> Option<u64>;
     fn attachment(&self) -> Option<Attachment<'_>>;
     fn data(&self) -> serde_json::Result<String>;
@@ -173,6 +201,12 @@ impl<R: Report> ErasedReport for R {
     }
     fn success(&self) -> bool {
         Report::success(self)
+    }
+    fn reply(&self) -> String {
+        Report::reply(self)
+    }
+    fn withheld_bytes(&self) -> u64 {
+        Report::withheld_bytes(self)
     }
     fn next_offset(&self) -> Option<u64> {
         Report::next_offset(self)

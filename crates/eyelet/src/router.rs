@@ -44,6 +44,13 @@ impl ToolRouter {
         self
     }
 
+    /// Offers only the tools of these names.
+    #[must_use]
+    pub fn only(mut self, names: &[impl AsRef<str>]) -> Self {
+        self.tools.retain(|entry| names.iter().any(|name| name.as_ref() == entry.name));
+        self
+    }
+
     /// What each tool says of itself, in the order of the list.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|entry| entry.tool.definition()).collect()

@@ -42,8 +42,23 @@ pub struct ToolDefinition {
     pub input_schema: Value,
     /// Whether it only reads.
     pub read_only: bool,
+    /// What a call costs the machine.
+    pub load: Load,
+    /// What a running call counts: `files searched`.
+    pub counts: &'static str,
     /// The numbers that bound it.
     pub limits: Vec<Limit>,
+}
+
+/// What a call costs the machine. A host runs only so many of a kind at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Reads one file.
+    Read,
+    /// Walks through a tree.
+    Walk,
+    /// Runs a command.
+    Command,
 }
 
 /// A tool whose types the router need not know. The blanket below is its only implementer.

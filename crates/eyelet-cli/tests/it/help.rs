@@ -24,6 +24,7 @@ fn help_of_eyelet() {
           grep-files   Find the files that contain a pattern, the newest first
           read         Show the lines of a text file
           bash         Run a command in a shell
+          mcp          Serve the tools to an agent over the Model Context Protocol, on stdin and stdout
           tools        Print the tools' definitions as JSON, to be offered to a model
           limits       Show the numbers that bound the tools
           doctor       Tell what this machine can enforce on commands, and what not

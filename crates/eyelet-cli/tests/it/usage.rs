@@ -52,7 +52,7 @@ fn a_wrong_command_line_is_told_in_one_line() {
 
           a command is missing; `eyelet --help` lists them
         --cwd .
-          'eyelet' requires a subcommand but one was not provided [subcommands: call, list-dir, grep-files, read, bash, tools, limits, doctor, setup, config, completions, man]; usage: eyelet [OPTIONS] <COMMAND>
+          'eyelet' requires a subcommand but one was not provided [subcommands: call, list-dir, grep-files, read, bash, mcp, tools, limits, doctor, setup, config, completions, man]; usage: eyelet [OPTIONS] <COMMAND>
         lst-dir
           unrecognized subcommand 'lst-dir'; a similar subcommand exists: 'list-dir'; usage: eyelet [OPTIONS] <COMMAND>
         list-dir --limt 3

@@ -5,6 +5,7 @@
 
 use serde::Deserialize;
 
+use super::budget::Extent;
 use super::cut;
 
 /// A character has at most four bytes, so three more than the window settle what lies at its edge.
@@ -146,6 +147,73 @@ impl Capture {
             Keep::Both => Shown::Both { head: head(), tail: tail() },
         }
     }
+}
+
+impl Capture {
+    /// A capture from which up to `most` bytes of text can be shown, how many is said at the end.
+    pub(crate) fn up_to(keep: Keep, most: usize) -> Self {
+        let window = if keep == Keep::Both { most.saturating_mul(2) } else { most };
+        Capture::new(keep, window)
+    }
+
+    /// How large the text of the whole stream is.
+    pub(crate) fn extent(&self) -> Extent {
+        let Some(parts) = self.everything() else { return Extent::ENDLESS };
+        Extent::of(&String::from_utf8_lossy(&parts.concat()))
+    }
+
+    /// What is shown in a share of a reply. A part ends and begins with whole lines, or at a
+    /// character where one line is longer than the part.
+    pub(crate) fn shown_within(&self, share: Extent) -> Shown {
+        let whole = self.everything().map(|parts| parts.concat());
+        if let Some(whole) = &whole {
+            let text = String::from_utf8_lossy(whole);
+            if Extent::of(&text).fits(share) {
+                return Shown::Whole(text.into_owned());
+            }
+        }
+        let head_bytes = whole.as_ref().unwrap_or(&self.head);
+        let tail_bytes = match &whole {
+            Some(whole) => whole,
+            None => synchronised(&self.tail),
+        };
+        match self.keep {
+            Keep::Head => Shown::Head(whole_lines_of_start(head_bytes, share)),
+            Keep::Tail => Shown::Tail(whole_lines_of_end(tail_bytes, share)),
+            Keep::Both => Shown::Both {
+                head: whole_lines_of_start(head_bytes, share.half()),
+                tail: whole_lines_of_end(tail_bytes, share.half()),
+            },
+        }
+    }
+}
+
+/// The first lines that fit; a part of the first line where that alone does not.
+fn whole_lines_of_start(bytes: &[u8], share: Extent) -> Piece {
+    let piece = start(bytes, share.bytes);
+    // Lines end at the same bytes before and after decoding.
+    let fitting = bytecount::count(piece.text.as_bytes(), b'\n').min(share.lines);
+    match memchr::memchr_iter(b'\n', bytes).nth(fitting.wrapping_sub(1)) {
+        Some(newline) => piece_of(bytes.get(..=newline).unwrap_or_default()),
+        None => piece,
+    }
+}
+
+/// The last lines that fit; a part of the last line where that alone does not.
+fn whole_lines_of_end(bytes: &[u8], share: Extent) -> Piece {
+    let piece = end(bytes, share.bytes);
+    let from = bytes.len() - usize::try_from(piece.bytes).unwrap_or(0).min(bytes.len());
+    // The newline that ends the last line does not begin another.
+    let ends = bytes.get(..bytes.len().saturating_sub(1)).unwrap_or_default();
+    let begins = memchr::memrchr_iter(b'\n', ends).map(|newline| newline + 1);
+    match begins.take(share.lines).take_while(|begin| *begin >= from).last() {
+        Some(begin) => piece_of(bytes.get(begin..).unwrap_or_default()),
+        None => piece,
+    }
+}
+
+fn piece_of(bytes: &[u8]) -> Piece {
+    Piece { text: String::from_utf8_lossy(bytes).into_owned(), bytes: bytes.len() as u64 }
 }
 
 /// The last `count` bytes.

@@ -15,6 +15,8 @@ pub(crate) struct LinePage {
     pub(crate) column: u64,
     /// How many characters of each line at most.
     pub(crate) width: usize,
+    /// How many bytes all lines have together at most; one line is always shown.
+    pub(crate) bytes: usize,
 }
 
 /// What was found.
@@ -167,10 +169,17 @@ impl LineScan {
     }
 
     fn end_line(&mut self, newline: &str) {
+        let before = self.found.content.len();
         let cut = self.line.write(newline, &mut self.found.content);
+        self.line = Window::new(&self.page);
+        if self.found.content.len() > self.page.bytes && self.found.lines_shown > 0 {
+            // It stands on the next page, and so does what follows.
+            self.found.content.truncate(before);
+            self.page.limit = self.found.lines_shown;
+            return;
+        }
         self.found.lines_cut += u64::from(cut == Cut::Yes);
         self.found.lines_shown += 1;
-        self.line = Window::new(&self.page);
     }
 }
 

@@ -77,6 +77,7 @@ fn any_page_of_any_stream_in_any_pieces_is_the_naive_one() {
             limit: random.u64(1..6),
             column: random.u64(1..9),
             width: random.usize(1..5),
+            bytes: usize::MAX,
         };
         let expected = naive(&stream, page);
         assert_eq!(
@@ -93,7 +94,13 @@ fn a_window_far_into_a_line_starts_at_its_character() {
     for character in ["a", "é", "€", "\u{1F600}"] {
         let line = character.repeat(100_000) + "\u{FFFD}end";
         for column in [1, 2, 32_768, 32_769, 99_990, 100_001, 100_004, 100_005, u64::MAX] {
-            let mut scan = LineScan::new(LinePage { offset: 1, limit: 1, column, width: 500 });
+            let mut scan = LineScan::new(LinePage {
+                offset: 1,
+                limit: 1,
+                column,
+                width: 500,
+                bytes: usize::MAX,
+            });
             line.as_bytes().chunks(70_001).for_each(|piece| scan.push(piece));
             let skip = usize::try_from(column - 1).unwrap();
             let expected: String = line.chars().skip(skip).take(500).collect();
@@ -120,7 +127,7 @@ fn characters_near_the_end_of_a_piece_count_once_each() {
 
 #[test]
 fn a_hole_of_a_tebibyte_is_one_line() {
-    let page = LinePage { offset: 1, limit: 10, column: 1, width: 3 };
+    let page = LinePage { offset: 1, limit: 10, column: 1, width: 3, bytes: usize::MAX };
     let mut scan = LineScan::new(page);
     scan.push(b"one\nab");
     scan.push_hole(1 << 40);
@@ -139,7 +146,7 @@ fn a_hole_of_a_tebibyte_is_one_line() {
 
 #[test]
 fn giving_up_counts_the_line_that_was_begun_and_shows_complete_ones() {
-    let page = LinePage { offset: 1, limit: 10, column: 1, width: 3 };
+    let page = LinePage { offset: 1, limit: 10, column: 1, width: 3, bytes: usize::MAX };
     let mut scan = LineScan::new(page);
     scan.push(b"a\nb\nc");
     let lines = scan.give_up();

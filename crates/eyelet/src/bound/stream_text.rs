@@ -3,8 +3,12 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use super::budget::{Extent, ReplyBudget};
 use super::capture::Shown;
-use super::names;
+use super::{cut, names};
+
+/// How much of the reason is told why a stream is not kept.
+const MAX_REASON: usize = 100;
 
 /// One stream of a command: what is shown of it, and where the rest is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +68,16 @@ impl StreamReport {
         }
     }
 
+    /// How many bytes are not shown.
+    pub(crate) fn withheld_bytes(&self) -> u64 {
+        let shown = match &self.shown {
+            Shown::Whole(_) => self.total_bytes,
+            Shown::Head(piece) | Shown::Tail(piece) => piece.bytes,
+            Shown::Both { head, tail } => head.bytes + tail.bytes,
+        };
+        self.total_bytes.saturating_sub(shown)
+    }
+
     /// The file that keeps it, all or its start.
     pub fn file(&self) -> Option<&PathBuf> {
         match self.kept.as_ref()? {
@@ -106,7 +120,11 @@ impl StreamReport {
                 write!(summary, ", first {bytes} bytes in {}", names::shown(file.as_os_str()))
             }
             Some(Kept::Lost { reason }) => {
-                write!(summary, ", not kept: {}", names::shown_text(reason))
+                write!(
+                    summary,
+                    ", not kept: {}",
+                    cut::at_most(&names::shown_text(reason), MAX_REASON)
+                )
             }
             None => Ok(()),
         };
@@ -115,13 +133,19 @@ impl StreamReport {
 
     fn write_body(&self, text: &mut String) {
         text.push_str(self.text());
-        if let Shown::Both { head, tail } = &self.shown {
-            let left_out = self.total_bytes.saturating_sub(head.bytes + tail.bytes);
+        if let Shown::Both { tail, .. } = &self.shown {
             start_line(text);
-            let _ = writeln!(text, "[{left_out} bytes left out]");
+            let _ = writeln!(text, "[{} bytes left out]", self.withheld_bytes());
             text.push_str(&tail.text);
         }
     }
+}
+
+/// What is left of a reply for the two streams, where a file's path may take `path_bytes`.
+pub(crate) fn room(budget: ReplyBudget, path_bytes: usize) -> Extent {
+    // Twice four numbers of up to 20 digits, and the words between them and around both.
+    const NUMBERS_AND_WORDS: usize = 480;
+    budget.beside(NUMBERS_AND_WORDS + 2 * path_bytes.max(MAX_REASON), 5)
 }
 
 /// The whole answer. `status` says how the command ended.

@@ -18,12 +18,13 @@ use crate::call::{SandboxPolicy, Stop, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::Limit;
 use crate::output::Report;
-use crate::tool::{Tool, ToolDefinition};
+use crate::tool::{Load, Tool, ToolDefinition};
 use crate::world::confine::OpenFailure;
 use crate::world::dir::Directory;
 use crate::world::process::{self, End, Job, Outcome, Refusal};
 use crate::world::sandbox::Order;
 pub use crate::world::spill::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
+use crate::world::stream::Window;
 
 /// How many bytes of each stream are shown.
 pub const MAX_STREAM_BYTES: usize = 50 * 1024;
@@ -96,8 +97,8 @@ impl Tool for Bash {
             title: "Run a command",
             description: format!(
                 "Runs a command with bash -c and returns its exit code, stdout and stderr. Of each \
-                 stream at most {MAX_STREAM_BYTES} bytes are shown: its start, or what keep says. A \
-                 longer one is kept whole in a file that the answer names: page it with read. \
+                 stream at most {MAX_STREAM_BYTES} bytes are shown, of a longer one the part that keep \
+                 says; it is kept whole in a file that the answer names: page it with read. \
                  Standard input is empty, and there is no terminal. The command is ended after \
                  timeout_secs ({DEFAULT_TIMEOUT_SECS} unless asked), with whatever it started; \
                  nothing goes on in the background afterwards. To list directories, search or read \
@@ -133,6 +134,8 @@ impl Tool for Bash {
                 "additionalProperties": false
             }),
             read_only: false,
+            load: Load::Command,
+            counts: "bytes printed",
             limits: limits(),
         }
     }
@@ -157,15 +160,17 @@ impl Tool for Bash {
         let order = Order::of(turn, &args.command, path.shown()).map_err(refused)?;
         let watch = turn.watch(Duration::from_secs(timeout_secs));
         let allowed = watch.left();
+        let (keep, window) = shown_part(args.keep, turn);
         let job = Job {
             command: &args.command,
             directory: &directory,
             directory_shown: path.shown(),
             environment: &turn.environment,
             order: order.as_ref(),
-            keep: args.keep.unwrap_or_default(),
-            window: MAX_STREAM_BYTES,
+            keep,
+            window,
             spill: turn.spill.clone(),
+            count: turn.progress.clone(),
         };
         let outcome = process::run(&job, &watch).map_err(refused)?;
         // A deadline of the turn may come first.
@@ -211,6 +216,10 @@ impl Report for BashReport {
 
     fn success(&self) -> bool {
         self.exit_code == 0
+    }
+
+    fn withheld_bytes(&self) -> u64 {
+        self.stdout.withheld_bytes() + self.stderr.withheld_bytes()
     }
 }
 
@@ -347,6 +356,17 @@ fn check_command(command: &str) -> Result<(), ToolError> {
         ));
     }
     Ok(())
+}
+
+/// Of each stream so much, or of both what fits into the reply: there, the start alone would often
+/// hide how the command ended.
+fn shown_part(asked: Option<Keep>, turn: &TurnContext) -> (Keep, Window) {
+    let Some(budget) = turn.reply_budget else {
+        return (asked.unwrap_or_default(), Window::Each(MAX_STREAM_BYTES));
+    };
+    let path_bytes = turn.spill.as_ref().map_or(0, |spill| spill.path_bytes());
+    let room = stream_text::room(budget, path_bytes);
+    (asked.unwrap_or(Keep::Both), Window::Shared(room))
 }
 
 fn check_policy(policy: SandboxPolicy) -> Result<(), ToolError> {

@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use crate::args;
-use crate::bound::names;
+use crate::bound::budget::ReplyBudget;
+use crate::bound::{cut, names};
 use crate::call::{SearchEngine, Stop, TurnContext, Watch};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Report, TextData};
-use crate::tool::{Tool, ToolDefinition};
+use crate::tool::{Load, Tool, ToolDefinition};
 use crate::world::confine::{ConfinedPath, OpenFailure};
 use crate::world::search::{Hit, MAX_LINE_BYTES, Query, SearchFailure, Target};
 use crate::world::{ripgrep, search};
@@ -70,6 +71,8 @@ pub struct GrepFilesReport {
     pub searched: Option<u64>,
     /// What was not searched although the rules let it through.
     pub skipped: SkippedFiles,
+    /// How many bytes of paths the turn's reply budget left out.
+    pub withheld_bytes: u64,
 }
 
 /// How many files and directories a search had to pass over, by reason.
@@ -132,6 +135,8 @@ impl Tool for GrepFiles {
                 "additionalProperties": false
             }),
             read_only: true,
+            load: Load::Walk,
+            counts: "files searched",
             limits: vec![
                 Limit {
                     what: "files a page, unless asked",
@@ -201,7 +206,11 @@ impl Tool for GrepFiles {
         if newest.seen > 0 && newest.seen < offset {
             return Err(ToolError::invalid_input("offset exceeds match count"));
         }
-        let (files, next_offset) = newest.into_page();
+        let (mut files, mut next_offset) = newest.into_page();
+        let withheld_bytes = turn.reply_budget.map_or(0, |budget| fit(&mut files, budget));
+        if withheld_bytes > 0 {
+            next_offset = Some(offset.saturating_add(files.len() as u64));
+        }
         Ok(GrepFilesReport {
             files,
             offset,
@@ -212,6 +221,7 @@ impl Tool for GrepFiles {
                 not_utf8: tally.not_utf8,
                 line_too_long: tally.line_too_long,
             },
+            withheld_bytes,
         })
     }
 }
@@ -226,6 +236,19 @@ impl Report for GrepFilesReport {
 
     fn success(&self) -> bool {
         !self.files.is_empty()
+    }
+
+    fn reply(&self) -> String {
+        let mut reply = self.content();
+        if let Some(offset) = self.next_offset {
+            let files = self.files.len();
+            reply.push_str(&format!("\nMore than {files} files match; next offset {offset}"));
+        }
+        reply
+    }
+
+    fn withheld_bytes(&self) -> u64 {
+        self.withheld_bytes
     }
 
     fn next_offset(&self) -> Option<u64> {
@@ -268,6 +291,23 @@ fn find(
         SearchEngine::Embedded => search::search(query, target, turn, watch, hit),
         SearchEngine::Rg => ripgrep::search(query, &target, turn, watch, hit),
     }
+}
+
+/// Leaves as many files as a reply can show, one at least. Returns how many bytes went.
+fn fit(files: &mut Vec<String>, budget: ReplyBudget) -> u64 {
+    // The last line has two numbers and the words around them.
+    let room = budget.beside(100, 1);
+    let mut used = 0;
+    let fitting = files.iter().take(room.lines).take_while(|file| {
+        used += file.len() + 1;
+        used <= room.bytes
+    });
+    let fitting = fitting.count().max(1);
+    let left_out = files.drain(fitting.min(files.len())..).map(|file| file.len() as u64 + 1).sum();
+    if let Some(only) = files.first_mut().filter(|file| file.len() > room.bytes) {
+        *only = cut::at_most(only, room.bytes).to_owned();
+    }
+    left_out
 }
 
 /// In whole seconds, rounded up.

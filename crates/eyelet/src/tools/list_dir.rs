@@ -11,13 +11,15 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use crate::args;
-use crate::bound::tree::{EntryKind, Name, Node, Tree};
-use crate::bound::{cut, names};
-use crate::call::{TurnContext, Watch};
+use crate::bound::listing::{self, Found};
+pub use crate::bound::listing::{INDENTATION_SPACES, ListedEntry, MAX_ENTRY_LENGTH};
+use crate::bound::names;
+use crate::bound::tree::{EntryKind, Name};
+use crate::call::{Progress, TurnContext, Watch};
 use crate::error::ToolError;
-use crate::limits::{Limit, MAX_ANSWER_BYTES, TIME_LIMIT};
-use crate::output::{Report, TextData, too_large_answer};
-use crate::tool::{Tool, ToolDefinition};
+use crate::limits::{Limit, TIME_LIMIT};
+use crate::output::{Report, TextData};
+use crate::tool::{Load, Tool, ToolDefinition};
 use crate::world::confine::OpenFailure;
 use crate::world::descent::Descent;
 use crate::world::dir::Directory;
@@ -26,11 +28,6 @@ use crate::world::dir::Directory;
 pub const DEFAULT_LIMIT: u64 = 25;
 /// How many levels are listed where no depth is asked for.
 pub const DEFAULT_DEPTH: u64 = 2;
-/// A longer name is cut to this many bytes.
-pub const MAX_ENTRY_LENGTH: usize = 500;
-/// Each level is indented by this many spaces.
-pub const INDENTATION_SPACES: usize = 2;
-
 /// The tool `list_dir`.
 #[derive(Clone, Copy, Debug)]
 pub struct ListDir;
@@ -68,17 +65,6 @@ pub struct ListDirReport {
     pub entries: Vec<ListedEntry>,
     /// Where the next page starts, if entries follow this one.
     pub next_offset: Option<u64>,
-}
-
-/// One entry of a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedEntry {
-    /// The last component of its path, escaped for showing, not cut.
-    pub name: String,
-    /// How many directories lie between it and the listed one.
-    pub depth: usize,
-    /// What it is.
-    pub kind: EntryKind,
 }
 
 impl Tool for ListDir {
@@ -127,6 +113,8 @@ impl Tool for ListDir {
                 "additionalProperties": false
             }),
             read_only: true,
+            load: Load::Walk,
+            counts: "entries seen",
             limits: vec![
                 Limit {
                     what: "entries a page, unless asked",
@@ -176,31 +164,35 @@ impl Tool for ListDir {
         let skip = usize::try_from(offset - 1).unwrap_or(usize::MAX);
         let take = usize::try_from(limit).unwrap_or(usize::MAX);
         let watch = turn.watch(TIME_LIMIT);
+        let dir_path = names::shown_text(&args.dir_path).into_owned();
         let mut found = Found::new(skip, take);
-        breadth_first(&directory, depth, &mut found, &watch)?;
-        if found.seen == 0 {
-            let dir_path = names::shown_text(&args.dir_path).into_owned();
+        if let Some(budget) = turn.reply_budget {
+            found = found.within(budget, header(&dir_path).len());
+        }
+        breadth_first(&directory, depth, &mut found, &watch, &turn.progress)?;
+        if found.is_empty() {
             return Ok(ListDirReport { dir_path, entries: Vec::new(), next_offset: None });
         }
-        if found.page.is_empty() {
+        let (entries, more) = found.into_page()?;
+        if entries.is_empty() {
             return Err(ToolError::invalid_input("offset exceeds directory entry count"));
         }
-        Ok(found.into_report(&args.dir_path, offset))
+        let next_offset = more.then(|| offset.saturating_add(entries.len() as u64));
+        Ok(ListDirReport { dir_path, entries, next_offset })
     }
 }
 
 impl Report for ListDirReport {
     fn content(&self) -> String {
-        let lines = self.entries.iter().map(|entry| line_bytes(entry.depth, entry.name.as_bytes()));
-        let mut content = String::with_capacity(self.dir_path.len() + lines.sum::<usize>() + 64);
-        content.push_str("Absolute path: ");
-        content.push_str(&self.dir_path);
+        let bytes: usize = self.entries.iter().map(|entry| entry.name.len() + 16).sum();
+        let mut content = String::with_capacity(self.dir_path.len() + bytes + 64);
+        content.push_str(&header(&self.dir_path));
         for entry in &self.entries {
             content.push('\n');
             entry.write_line(&mut content);
         }
         if self.next_offset.is_some() {
-            content.push_str(&format!("\nMore than {} entries found", self.entries.len()));
+            content.push_str(&listing::more_than(self.entries.len()));
         }
         content
     }
@@ -220,22 +212,8 @@ impl Serialize for ListDirReport {
     }
 }
 
-impl ListedEntry {
-    fn write_line(&self, line: &mut String) {
-        line.extend(std::iter::repeat_n(' ', self.depth * INDENTATION_SPACES));
-        line.push_str(cut::at_most(&self.name, MAX_ENTRY_LENGTH));
-        match self.kind {
-            EntryKind::File => {}
-            EntryKind::Directory => line.push('/'),
-            EntryKind::Symlink => line.push('@'),
-            EntryKind::Other => line.push('?'),
-        }
-    }
-}
-
-/// A line's length, newline included; a suffix is counted whether it has one or not.
-fn line_bytes(level: usize, name: &[u8]) -> usize {
-    level * INDENTATION_SPACES + name.len().min(MAX_ENTRY_LENGTH) + 2
+fn header(dir_path: &str) -> String {
+    format!("Absolute path: {dir_path}")
 }
 
 fn unreadable(error: &std::io::Error) -> ToolError {
@@ -248,6 +226,7 @@ fn breadth_first(
     depth: u64,
     found: &mut Found,
     watch: &Watch,
+    progress: &Progress,
 ) -> Result<(), ToolError> {
     let mut queue = VecDeque::from([None]);
     let mut descent = Descent::new(top);
@@ -256,15 +235,18 @@ fn breadth_first(
             break;
         }
         let read = descent
-            .open(&found.tree, directory)
+            .open(found.tree(), directory)
             .and_then(|opened| read_sorted(opened.as_ref().unwrap_or(top), found.wanted(), watch));
         let names = match read {
-            Ok(names) => names,
+            Ok(names) => {
+                progress.add(names.len() as u64);
+                names
+            }
             Err(error) if directory.is_none() => return Err(unreadable(&error)),
             Err(_) => Vec::new(),
         };
         watch.check().map_err(|stop| stop.error("list_dir", TIME_LIMIT))?;
-        let level = directory.map_or(0, |id| found.tree.level(id) + 1);
+        let level = directory.map_or(0, |id| found.tree().level(id) + 1);
         for name in names {
             let descend = name.kind == EntryKind::Directory && (level as u64) < depth - 1;
             if let Some(id) = found.add(directory, level, name, descend)? {
@@ -305,72 +287,4 @@ fn read_sorted(directory: &Directory, wanted: usize, watch: &Watch) -> std::io::
     })?;
     names.sort_unstable_by(Name::order);
     Ok(names)
-}
-
-/// What was found so far: the page, and the directories that lead to the rest.
-struct Found {
-    tree: Tree,
-    skip: usize,
-    take: usize,
-    seen: usize,
-    page: Vec<usize>,
-    page_bytes: usize,
-}
-
-impl Found {
-    fn new(skip: usize, take: usize) -> Self {
-        Found { tree: Tree::default(), skip, take, seen: 0, page: Vec::new(), page_bytes: 0 }
-    }
-
-    /// How many more entries have to be known: the page's, and one to tell whether more follow.
-    fn wanted(&self) -> usize {
-        self.skip.saturating_add(self.take).saturating_add(1).saturating_sub(self.seen)
-    }
-
-    fn is_certain(&self) -> bool {
-        self.wanted() == 0
-    }
-
-    /// Counts an entry in. Returns its place in the tree if its children have to be listed.
-    fn add(
-        &mut self,
-        parent: Option<usize>,
-        level: usize,
-        name: Name,
-        descend: bool,
-    ) -> Result<Option<usize>, ToolError> {
-        let on_page = self.seen >= self.skip && self.page.len() < self.take;
-        self.seen += 1;
-        if !on_page && !descend {
-            return Ok(None);
-        }
-        if on_page {
-            self.page_bytes += line_bytes(level, name.shown());
-            if self.page_bytes > MAX_ANSWER_BYTES {
-                return Err(too_large_answer());
-            }
-        }
-        let id = self.tree.add(Node { parent, level, name });
-        if on_page {
-            self.page.push(id);
-        }
-        Ok(descend.then_some(id))
-    }
-
-    fn into_report(mut self, dir_path: &str, offset: u64) -> ListDirReport {
-        let places = self.tree.places();
-        self.page.sort_unstable_by_key(|id| places.get(*id));
-        let more = self.seen > self.skip.saturating_add(self.page.len());
-        let next_offset = more.then(|| offset.saturating_add(self.page.len() as u64));
-        let entry = |id| {
-            let node = self.tree.node_mut(id)?;
-            let kind = node.name.kind;
-            Some(ListedEntry { name: node.name.take_shown(), depth: node.level, kind })
-        };
-        ListDirReport {
-            dir_path: names::shown_text(dir_path).into_owned(),
-            entries: self.page.into_iter().filter_map(entry).collect(),
-            next_offset,
-        }
-    }
 }

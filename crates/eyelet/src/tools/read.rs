@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::args;
+use crate::bound::budget::ReplyBudget;
+use crate::bound::cut;
 use crate::bound::image::{self, ImageKind};
 use crate::bound::lines::{LinePage, Lines};
 use crate::bound::names;
@@ -14,7 +16,7 @@ use crate::call::TurnContext;
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Attachment, Report};
-use crate::tool::{Tool, ToolDefinition};
+use crate::tool::{Load, Tool, ToolDefinition};
 use crate::world::confine::OpenFailure;
 use crate::world::file::{OpenFile, PIECE};
 use crate::world::scan::{self, ScanFailure, Scanned};
@@ -25,6 +27,9 @@ pub const MAX_LINES: u64 = 2000;
 pub const MAX_LINE_LENGTH: usize = 500;
 /// The most bytes of an image.
 pub const MAX_IMAGE_BYTES: u64 = 3_932_160;
+
+/// The header is never longer, whatever its numbers.
+const HEADER_BYTES: usize = 256;
 
 /// The tool `read`.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +118,9 @@ pub struct TextPage {
     /// The first character of each line, from 1.
     #[serde(skip)]
     pub column: u64,
+    /// How many bytes of the file are not shown, where its size is known.
+    #[serde(skip)]
+    pub withheld_bytes: u64,
 }
 
 /// An image.
@@ -180,6 +188,8 @@ impl Tool for Read {
                 "additionalProperties": false
             }),
             read_only: true,
+            load: Load::Read,
+            counts: "bytes read",
             limits: vec![
                 Limit {
                     what: "lines a page",
@@ -204,12 +214,18 @@ impl Tool for Read {
     }
 
     fn run(&self, args: ReadArgs, turn: &TurnContext) -> Result<ReadReport, ToolError> {
-        let page = LinePage {
+        let mut page = LinePage {
             offset: args.offset.unwrap_or(1).max(1),
             limit: args.limit.unwrap_or(MAX_LINES).min(MAX_LINES),
             column: args.column.unwrap_or(1).max(1),
             width: MAX_LINE_LENGTH,
+            bytes: usize::MAX,
         };
+        if let Some(budget) = turn.reply_budget {
+            let room = budget.beside(HEADER_BYTES, 1);
+            page.bytes = room.bytes;
+            page.limit = page.limit.min(room.lines as u64);
+        }
         if page.limit == 0 {
             return Err(ToolError::invalid_input("limit must be greater than zero"));
         }
@@ -246,7 +262,7 @@ impl Report for ReadReport {
             }
             ReadReport::Image(image) => format!(
                 "[image {}; {}; {} bytes]",
-                names::shown_text(&image.path),
+                cut::at_most(&names::shown_text(&image.path), ReplyBudget::MIN_BYTES / 2),
                 image.mime_type,
                 image.bytes
             ),
@@ -255,6 +271,13 @@ impl Report for ReadReport {
 
     fn success(&self) -> bool {
         true
+    }
+
+    fn withheld_bytes(&self) -> u64 {
+        match self {
+            ReadReport::Text(page) => page.withheld_bytes,
+            ReadReport::Image(_) => 0,
+        }
     }
 
     fn next_offset(&self) -> Option<u64> {
@@ -313,12 +336,13 @@ fn read_text(
     file: &OpenFile,
     turn: &TurnContext,
 ) -> Result<TextPage, ToolError> {
-    let scanned = scan::page_of(file, page, &turn.watch(TIME_LIMIT));
+    let scanned = scan::page_of(file, page, &turn.watch(TIME_LIMIT), &turn.progress);
     let Scanned { lines, exact } = scanned.map_err(|failure| match failure {
         ScanFailure::Stopped(stop) => stop.error("read", TIME_LIMIT),
         ScanFailure::Io(error) => unreadable(&path, &error),
     })?;
     let Lines { content, lines_shown, lines_cut, total_lines } = lines;
+    let withheld_bytes = file.size().unwrap_or(0).saturating_sub(content.len() as u64);
     Ok(TextPage {
         path,
         content,
@@ -329,6 +353,7 @@ fn read_text(
         total_lines_exact: exact,
         lines_cut,
         column: page.column,
+        withheld_bytes,
     })
 }
 

@@ -116,7 +116,7 @@ impl<'b> Walk<'b> {
 
     fn open(mut self, flags: OFlags) -> Result<Opened, Unopened> {
         let (mut links, mut retries) = (0, 0);
-        if self.beneath.hidden.hides_way_to(self.root.real()) {
+        if self.beneath.hidden.hides_way_to(self.root.real_path()) {
             return Err(Unopened::Hidden);
         }
         loop {
@@ -173,7 +173,7 @@ impl<'b> Walk<'b> {
 
     /// The path of the directory that the walk is in, without links.
     fn real(&self) -> PathBuf {
-        let mut real = self.root.real().to_owned();
+        let mut real = self.root.real_path().to_owned();
         real.extend(self.entered.iter().map(|(name, _)| name));
         real
     }
@@ -188,7 +188,7 @@ impl<'b> Walk<'b> {
         if self.entered.pop().is_some() {
             return Ok(());
         }
-        let mut path = self.root.real().parent().ok_or(Unopened::Outside)?.to_owned();
+        let mut path = self.root.real_path().parent().ok_or(Unopened::Outside)?.to_owned();
         path.extend(self.todo.drain(..).rev());
         self.start_again(&path)
     }
@@ -206,7 +206,7 @@ impl<'b> Walk<'b> {
     /// Starts at the root that holds `path`.
     fn start_again(&mut self, path: &Path) -> Result<(), Unopened> {
         let (root, rest) = holding(&self.beneath.roots, path).ok_or(Unopened::Outside)?;
-        if self.beneath.hidden.hides_way_to(root.real()) {
+        if self.beneath.hidden.hides_way_to(root.real_path()) {
             return Err(Unopened::Hidden);
         }
         self.root = root;

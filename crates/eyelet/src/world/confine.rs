@@ -63,8 +63,8 @@ impl Root {
         &self.path
     }
 
-    /// Without links.
-    pub(super) fn real(&self) -> &Path {
+    /// The path that it was opened by, without links.
+    pub fn real_path(&self) -> &Path {
         &self.real
     }
 

@@ -25,6 +25,6 @@ pub(crate) mod sandbox;
 pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod spill;
-mod stream;
+pub(crate) mod stream;
 mod supervised;
 mod walk;

@@ -16,11 +16,11 @@ use super::dir::Directory;
 use super::group::Group;
 use super::sandbox::Order;
 use super::spill::Spill;
-use super::stream::{Progress, Stream};
+use super::stream::{Progress, Stream, Window};
 use super::supervised::Supervisee;
 use crate::bound::capture::Keep;
 use crate::bound::stream_text::StreamReport;
-use crate::call::{Environment, Stop, Watch};
+use crate::call::{Environment, Progress as Count, Stop, Watch};
 use crate::limits::STOP_INTERVAL;
 
 /// How much is read at once.
@@ -44,9 +44,10 @@ pub(crate) struct Job<'a> {
     /// The supervisor and its sandbox; none to run in a process group of this process.
     pub(crate) order: Option<&'a Order>,
     pub(crate) keep: Keep,
-    /// How many bytes of text are shown of each stream.
-    pub(crate) window: usize,
+    pub(crate) window: Window,
     pub(crate) spill: Option<Arc<Spill>>,
+    /// Counts what the command prints.
+    pub(crate) count: Count,
 }
 
 /// How it went.
@@ -84,8 +85,8 @@ impl<E: Into<io::Error>> From<E> for Refusal {
 /// Runs the command to its end, or until `watch` says stop.
 pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> Result<Outcome, Refusal> {
     if let Err(stop) = watch.check() {
-        let nothing = || Stream::new(None, job.keep, job.window, None).finish();
-        let (stdout, stderr) = (nothing(), nothing());
+        let nothing = || Stream::new(None, job.keep, job.window, None, job.count.clone());
+        let [stdout, stderr] = Stream::finish(&mut [nothing(), nothing()], job.window);
         return Ok(Outcome { end: End::Stopped(stop), stdout, stderr, reverted: Vec::new() });
     }
     let mut running = Running::start(job)?;
@@ -94,7 +95,7 @@ pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> Result<Outcome, Refusal> {
         Tree::Group(_) => running.end_group(stopped)?,
         Tree::Supervised(_) => running.end_supervised(stopped)?,
     };
-    let [stdout, stderr] = running.streams.each_mut().map(Stream::finish);
+    let [stdout, stderr] = Stream::finish(&mut running.streams, job.window);
     let reverted = running.tree.reverted();
     let end = match stopped {
         Some(stop) => End::Stopped(stop),
@@ -146,8 +147,9 @@ impl Running {
                 (Tree::Group(group), outputs)
             }
         };
-        let streams =
-            outputs.map(|pipe| Stream::new(pipe, job.keep, job.window, job.spill.clone()));
+        let stream =
+            |pipe| Stream::new(pipe, job.keep, job.window, job.spill.clone(), job.count.clone());
+        let streams = outputs.map(stream);
         let running = Running { tree, streams, buffer: vec![0; BUFFER_BYTES] };
         running.streams.iter().try_for_each(Stream::prepare)?;
         Ok(running)

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Mutex;
 
 use crate::bound::lines::{LinePage, LineScan, Lines};
-use crate::call::{Stop, Watch};
+use crate::call::{Progress, Stop, Watch};
 
 use super::file::{OpenFile, PIECE};
 
@@ -43,19 +43,26 @@ pub(crate) fn page_of(
     file: &OpenFile,
     page: LinePage,
     watch: &Watch,
+    progress: &Progress,
 ) -> Result<Scanned, ScanFailure> {
     match file.size() {
-        Some(size) if size >= LARGE => in_blocks(file, size, page, watch),
-        Some(_) | None => front_to_back(file, page, watch),
+        Some(size) if size >= LARGE => in_blocks(file, size, page, watch, progress),
+        Some(_) | None => front_to_back(file, page, watch, progress),
     }
 }
 
-fn front_to_back(file: &OpenFile, page: LinePage, watch: &Watch) -> Result<Scanned, ScanFailure> {
+fn front_to_back(
+    file: &OpenFile,
+    page: LinePage,
+    watch: &Watch,
+    progress: &Progress,
+) -> Result<Scanned, ScanFailure> {
     let mut scan = LineScan::new(page);
     let mut buffer = vec![0; PIECE];
     let mut position = 0;
     while let Some(piece) = file.read_at(position, &mut buffer)? {
         position += piece.len() as u64;
+        progress.add(piece.len() as u64);
         scan.push(piece);
         if let Err(stop) = watch.check() {
             return stopped(stop, scan);
@@ -87,8 +94,9 @@ fn in_blocks(
     size: u64,
     page: LinePage,
     watch: &Watch,
+    progress: &Progress,
 ) -> Result<Scanned, ScanFailure> {
-    let (blocks, stop) = count(file, watch)?;
+    let (blocks, stop) = count(file, watch, progress)?;
     let newlines = blocks.iter().map(|block| block.newlines).sum();
     // The page starts in the first block whose end is not before it.
     let mut before = 0;
@@ -152,7 +160,11 @@ fn show(
 }
 
 /// The newlines of the whole file, block by block in order, or of its start when time is up.
-fn count(file: &OpenFile, watch: &Watch) -> io::Result<(Vec<Block>, Option<Stop>)> {
+fn count(
+    file: &OpenFile,
+    watch: &Watch,
+    progress: &Progress,
+) -> io::Result<(Vec<Block>, Option<Stop>)> {
     let work = Mutex::new(Work { position: 0, blocks: Vec::new(), stop: None });
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     std::thread::scope(|scope| {
@@ -160,11 +172,11 @@ fn count(file: &OpenFile, watch: &Watch) -> io::Result<(Vec<Block>, Option<Stop>
             .filter_map(|_| {
                 // A thread that cannot be had is done without.
                 std::thread::Builder::new()
-                    .spawn_scoped(scope, || work_off(file, &work, watch))
+                    .spawn_scoped(scope, || work_off(file, &work, watch, progress))
                     .ok()
             })
             .collect();
-        let mut result = work_off(file, &work, watch);
+        let mut result = work_off(file, &work, watch, progress);
         for other in others {
             result = result
                 .and(other.join().unwrap_or_else(|_| Err(io::Error::other("a thread failed"))));
@@ -182,7 +194,12 @@ struct Work {
     stop: Option<Stop>,
 }
 
-fn work_off(file: &OpenFile, work: &Mutex<Work>, watch: &Watch) -> io::Result<()> {
+fn work_off(
+    file: &OpenFile,
+    work: &Mutex<Work>,
+    watch: &Watch,
+    progress: &Progress,
+) -> io::Result<()> {
     let lock = || work.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let mut buffer = vec![0; PIECE];
     loop {
@@ -208,6 +225,7 @@ fn work_off(file: &OpenFile, work: &Mutex<Work>, watch: &Watch) -> io::Result<()
             let space = buffer.get_mut(..most).unwrap_or_default();
             let Some(piece) = file.read_at(position, space)? else { break };
             position += piece.len() as u64;
+            progress.add(piece.len() as u64);
             newlines += bytecount::count(piece, b'\n') as u64;
         }
         if let Some(block) = lock().blocks.get_mut(index) {

@@ -10,7 +10,7 @@ use grep_searcher::{
 };
 use ignore::overrides::Override;
 
-use crate::call::{Stop, TurnContext, Watch};
+use crate::call::{Progress, Stop, TurnContext, Watch};
 use crate::error::ToolError;
 
 use super::confine::{ConfinedPath, OpenFailure};
@@ -156,7 +156,7 @@ pub(crate) fn search(
     mut hit: impl FnMut(Hit),
 ) -> Result<Tally, SearchFailure> {
     watch.check()?;
-    let mut worker = Worker::new(query, watch);
+    let mut worker = Worker::new(query, watch, &turn.progress);
     if target.path.to_str().is_none() {
         return Ok(Tally { searched: Some(0), not_utf8: 1, ..Tally::default() });
     }
@@ -220,13 +220,14 @@ struct Worker<'w> {
     matcher: &'w RegexMatcher,
     searcher: Searcher,
     watch: &'w Watch,
+    progress: &'w Progress,
     tally: Tally,
 }
 
 impl<'w> Worker<'w> {
-    fn new(query: &'w Query, watch: &'w Watch) -> Self {
+    fn new(query: &'w Query, watch: &'w Watch, progress: &'w Progress) -> Self {
         let tally = Tally { searched: Some(0), ..Tally::default() };
-        Worker { matcher: &query.matcher, searcher: searcher(), watch, tally }
+        Worker { matcher: &query.matcher, searcher: searcher(), watch, progress, tally }
     }
 
     /// Whether the pattern is in the file.
@@ -245,6 +246,7 @@ impl<'w> Worker<'w> {
         }
         match searched {
             Ok(()) => {
+                self.progress.add(1);
                 self.tally.searched = self.tally.searched.map(|count| count + 1);
                 return Ok(sink.found);
             }

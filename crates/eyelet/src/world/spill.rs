@@ -12,6 +12,7 @@ use rustix::process::{Resource, geteuid, getrlimit};
 
 use super::confine::Root;
 use super::private::{PrivateFolder, TempFolder, random_name};
+use crate::bound::names;
 
 /// How many bytes one file holds.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -111,6 +112,23 @@ impl Spill {
         self.max_file_bytes = max_file_bytes;
         self.max_session_bytes = max_session_bytes;
         self
+    }
+
+    /// Removes a server's folder now, whoever still holds this. What is kept later is lost.
+    pub fn end(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Kind::Session, Some((name, folder))) = (self.kind, state.folder.take()) {
+            if let Ok(temp) = TempFolder::open(&self.temp_dir) {
+                temp.remove(&name, &folder);
+            }
+        }
+    }
+
+    /// How long the path of a file is at most, as it is shown.
+    pub(crate) fn path_bytes(&self) -> usize {
+        // The folder's name and the file's, with their separators.
+        const NAMES: usize = 100;
+        names::shown(self.temp_dir.as_os_str()).len() + NAMES
     }
 
     /// The folder as a root that may be read, where it exists.
@@ -230,12 +248,7 @@ impl Spill {
 
 impl Drop for Spill {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let (Kind::Session, Some((name, folder))) = (self.kind, state.folder.take()) {
-            if let Ok(temp) = TempFolder::open(&self.temp_dir) {
-                temp.remove(&name, &folder);
-            }
-        }
+        self.end();
     }
 }
 

@@ -7,19 +7,32 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::spill::{Spill, SpillFile};
+use crate::bound::budget::{Extent, shares};
 use crate::bound::capture::{Capture, Keep};
 use crate::bound::stream_text::{Kept, StreamReport};
+use crate::call::Progress as Count;
 
 /// A larger pipe lets the command run on while a piece is written to disk.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1024 * 1024;
 
+/// How much is shown of the two outputs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Window {
+    /// So many bytes of each.
+    Each(usize),
+    /// What the two leave each other of a reply.
+    Shared(Extent),
+}
+
 /// The reading end of one output.
 pub(super) struct Stream {
     pipe: Option<OwnedFd>,
     capture: Capture,
-    window: usize,
+    /// From this byte on it may not be shown whole.
+    certain: usize,
     keeper: Keeper,
+    count: Count,
 }
 
 /// The file that keeps the stream. It is begun before the first byte that is not shown is dropped.
@@ -40,11 +53,15 @@ impl Stream {
     pub(super) fn new(
         pipe: Option<OwnedFd>,
         keep: Keep,
-        window: usize,
+        window: Window,
         spill: Option<Arc<Spill>>,
+        count: Count,
     ) -> Self {
-        let capture = Capture::new(keep, window);
-        Stream { pipe, capture, window, keeper: Keeper::NotNeeded(spill) }
+        let (capture, certain) = match window {
+            Window::Each(bytes) => (Capture::new(keep, bytes), bytes),
+            Window::Shared(room) => (Capture::up_to(keep, room.bytes), room.bytes / 2),
+        };
+        Stream { pipe, capture, certain, keeper: Keeper::NotNeeded(spill), count }
     }
 
     /// Makes reads return at once, whether or not there is something.
@@ -73,6 +90,7 @@ impl Stream {
         match rustix::io::read(pipe, &mut *buffer) {
             Ok(0) => self.pipe = None,
             Ok(count) => {
+                self.count.add(count as u64);
                 self.take(buffer.get(..count).unwrap_or_default());
                 return Ok(Progress::Some);
             }
@@ -84,7 +102,7 @@ impl Stream {
     }
 
     fn take(&mut self, chunk: &[u8]) {
-        if self.capture.total_bytes() + chunk.len() as u64 > self.window as u64 {
+        if self.capture.total_bytes() + chunk.len() as u64 > self.certain as u64 {
             self.keep();
             if let Keeper::Writing(file) = &mut self.keeper {
                 if let Err(reason) = file.write(chunk) {
@@ -109,18 +127,36 @@ impl Stream {
         self.keeper = begin().map_or_else(Keeper::Lost, Keeper::Writing);
     }
 
-    /// What there is to say once nothing more comes.
-    pub(super) fn finish(&mut self) -> StreamReport {
+    /// What there is to say of both once nothing more comes.
+    pub(super) fn finish(streams: &mut [Stream; 2], window: Window) -> [StreamReport; 2] {
+        let shares = match window {
+            Window::Each(_) => [None, None],
+            Window::Shared(room) => {
+                shares(room, streams.each_ref().map(|stream| stream.capture.extent())).map(Some)
+            }
+        };
+        let [first, second] = streams;
+        let [first_share, second_share] = shares;
+        [first.report(first_share), second.report(second_share)]
+    }
+
+    fn report(&mut self, share: Option<Extent>) -> StreamReport {
         let mut report = StreamReport {
-            shown: self.capture.shown(),
+            shown: match share {
+                Some(share) => self.capture.shown_within(share),
+                None => self.capture.shown(),
+            },
             total_bytes: self.capture.total_bytes(),
             lines: self.capture.lines(),
             kept: None,
         };
-        if report.is_truncated() {
-            // Bytes that are not UTF-8 can make a text too long of a stream that is not.
-            self.keep();
+        if !report.is_truncated() {
+            // It was begun in case the other stream would leave no room.
+            self.keeper = Keeper::NotNeeded(None);
+            return report;
         }
+        // Bytes that are not UTF-8, or many short lines, can make a text too long of a short stream.
+        self.keep();
         report.kept = match std::mem::replace(&mut self.keeper, Keeper::NotNeeded(None)) {
             Keeper::NotNeeded(_) => None,
             Keeper::Lost(reason) => Some(Kept::Lost { reason }),

@@ -18,6 +18,7 @@ mod bash;
 mod bash_arguments;
 mod bash_processes;
 mod bash_spill;
+mod budget;
 mod grep_differential;
 mod grep_files;
 mod grep_hostile;

@@ -2,8 +2,9 @@
 
 use expect_test::expect;
 use eyelet::{
-    Attached, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Report, SandboxPolicy,
-    Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter, TurnContext, render_definitions,
+    Attached, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Load, Report,
+    SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter, TurnContext,
+    render_definitions,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -40,6 +41,8 @@ impl Tool for Echo {
             description: "Says it again.".to_owned(),
             input_schema: json!({"type": "object"}),
             read_only: true,
+            load: Load::Read,
+            counts: "nothing",
             limits: Vec::new(),
         }
     }

@@ -1,0 +1,52 @@
+"""The official Python client against `eyelet mcp`, with both openings."""
+
+import asyncio
+import pathlib
+import sys
+import tempfile
+
+from mcp import Client, StdioServerParameters
+from mcp import types
+
+
+async def check(eyelet: str, folder: str, mode: str, version: str) -> None:
+    server = StdioServerParameters(
+        command=eyelet, args=["mcp", "--sandbox", "full"], cwd=folder
+    )
+
+    async def roots(_context):
+        return types.ListRootsResult(roots=[types.Root(uri=f"file://{folder}/src")])
+
+    async with Client(server, mode=mode) as client:
+        assert client.protocol_version == version, client.protocol_version
+        tools = (await client.list_tools()).tools
+        names = [tool.name for tool in tools]
+        assert names == ["list_dir", "grep_files", "read", "bash"], names
+        reply = await client.call_tool("read", {"path": "a.txt"})
+        assert not reply.is_error and len(reply.content) == 1, reply
+        assert reply.content[0].text == "[lines 1-2 of 2]\none\ntwo\n", reply
+        reply = await client.call_tool("bash", {"command": "echo hi; exit 3"})
+        assert reply.content[0].text.startswith("[exit 3; stdout 1 line"), reply
+        reply = await client.call_tool("read", {"path": "/etc/passwd"})
+        assert reply.is_error and "outside the roots" in reply.content[0].text, reply
+
+    async with Client(server, mode=mode, list_roots_callback=roots) as client:
+        reply = await client.call_tool("read", {"path": f"{folder}/src/b.txt"})
+        assert not reply.is_error, reply
+        reply = await client.call_tool("read", {"path": f"{folder}/a.txt"})
+        assert reply.is_error and "outside the roots" in reply.content[0].text, reply
+
+
+def main() -> None:
+    eyelet = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = str(pathlib.Path(folder).resolve())
+        pathlib.Path(folder, "a.txt").write_text("one\ntwo\n")
+        pathlib.Path(folder, "src").mkdir()
+        pathlib.Path(folder, "src", "b.txt").write_text("three\n")
+        asyncio.run(check(eyelet, folder, "legacy", "2025-11-25"))
+        asyncio.run(check(eyelet, folder, "auto", "2026-07-28"))
+    print("python: both openings, tools, calls, errors, roots")
+
+
+main()

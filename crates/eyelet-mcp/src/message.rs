@@ -1,0 +1,136 @@
+//! From a line to a message, or to the error that answers it.
+
+use std::borrow::Cow;
+
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions as _};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::splitter::{Line, MAX_LINE_BYTES};
+
+/// What a line turned out to be.
+pub(crate) enum Incoming {
+    /// A message.
+    Message(Box<ClientJsonRpcMessage>),
+    /// The answer to something that is none, ready for the wire.
+    Refused(String),
+    /// Nothing that wants an answer.
+    Nothing,
+}
+
+/// The arguments of a call as the client wrote them: doubled keys and all.
+#[derive(Clone)]
+pub(crate) struct RawArguments(pub(crate) String);
+
+/// JSON-RPC's codes.
+#[derive(Clone, Copy)]
+enum Code {
+    ParseError = -32700,
+    InvalidRequest = -32600,
+}
+
+/// What is looked at before the message as a whole.
+#[derive(Deserialize)]
+struct Outline<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct CallOutline<'a> {
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// Reads one line.
+pub(crate) fn read(line: Line<'_>) -> Incoming {
+    let line = match line {
+        Line::Whole(line) => line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii(),
+        Line::TooLong => {
+            let message = format!("a message must be at most {MAX_LINE_BYTES} bytes");
+            return refused(None, Code::ParseError, &message);
+        }
+    };
+    if line.is_empty() {
+        return Incoming::Nothing;
+    }
+    let Ok(text) = std::str::from_utf8(line) else {
+        return refused(None, Code::ParseError, "a message must be UTF-8");
+    };
+    if !text.starts_with('{') {
+        return match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(_) if text.starts_with('[') => refused(
+                None,
+                Code::InvalidRequest,
+                "batches are not taken; send one message a line",
+            ),
+            Ok(_) => refused(None, Code::InvalidRequest, "a message must be a JSON object"),
+            Err(error) => refused(None, Code::ParseError, &error.to_string()),
+        };
+    }
+    let outline: Outline<'_> = match serde_json::from_str(text) {
+        Ok(outline) => outline,
+        Err(error) if error.is_data() => {
+            return refused(None, Code::InvalidRequest, &error.to_string());
+        }
+        Err(error) => return refused(None, Code::ParseError, &error.to_string()),
+    };
+    message(text, &outline)
+}
+
+fn message(text: &str, outline: &Outline<'_>) -> Incoming {
+    let id = outline.id.filter(|id| is_id(id));
+    if outline.id.is_some() && id.is_none() {
+        return refused(None, Code::InvalidRequest, "id must be a whole number or a string");
+    }
+    match serde_json::from_str::<ClientJsonRpcMessage>(text) {
+        Ok(mut message) => {
+            keep_arguments(&mut message, outline);
+            Incoming::Message(Box::new(message))
+        }
+        Err(error) if error.is_syntax() || error.is_eof() => {
+            refused(None, Code::ParseError, &error.to_string())
+        }
+        // A notification is never answered.
+        Err(_) if id.is_none() && outline.method.is_some() => Incoming::Nothing,
+        Err(_) => refused(id, Code::InvalidRequest, "not a message of the protocol"),
+    }
+}
+
+fn is_id(raw: &RawValue) -> bool {
+    raw.get().starts_with('"') || raw.get().parse::<i64>().is_ok()
+}
+
+fn keep_arguments(message: &mut ClientJsonRpcMessage, outline: &Outline<'_>) {
+    let ClientJsonRpcMessage::Request(request) = message else { return };
+    let ClientRequest::CallToolRequest(call) = &mut request.request else { return };
+    let params = outline.params.map(|params| serde_json::from_str(params.get()));
+    if let Some(Ok(CallOutline { arguments: Some(arguments) })) = params {
+        call.extensions_mut().insert(RawArguments(arguments.get().to_owned()));
+    }
+}
+
+fn refused(id: Option<&RawValue>, code: Code, message: &str) -> Incoming {
+    Incoming::Refused(error_line(id, code as i64, message))
+}
+
+/// The answer to a request whose id is that of another one that is not answered yet. It has no id:
+/// with that one it would be taken for the answer to the other.
+pub(crate) fn id_in_use(id: &str) -> String {
+    let message = format!("id {id} belongs to a request that is not answered yet");
+    error_line(None, Code::InvalidRequest as i64, &message)
+}
+
+fn error_line(id: Option<&RawValue>, code: i64, message: &str) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}).to_string()
+}
+
+#[cfg(test)]
+#[path = "message_tests.rs"]
+mod tests;

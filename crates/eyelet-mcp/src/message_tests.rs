@@ -1,0 +1,53 @@
+use super::*;
+
+/// The error's code and id, `nothing`, or `message`.
+fn read_text(line: &[u8]) -> String {
+    match read(Line::Whole(line)) {
+        Incoming::Message(_) => "message".to_owned(),
+        Incoming::Nothing => "nothing".to_owned(),
+        Incoming::Refused(answer) => {
+            let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+            format!("{} id {}", answer["error"]["code"], answer["id"])
+        }
+    }
+}
+
+#[test]
+fn what_is_no_message_is_refused_by_code() {
+    let deep = "[".repeat(100_000);
+    let deep_params = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{deep}"#);
+    for (line, expected) in [
+        ("{", "-32700 id null"),
+        ("nonsense", "-32700 id null"),
+        (deep.as_str(), "-32700 id null"),
+        (deep_params.as_str(), "-32700 id null"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"\ud800"}"#, "-32700 id null"),
+        ("[]", "-32600 id null"),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "-32600 id null"),
+        ("3", "-32600 id null"),
+        ("{}", "-32600 id null"),
+        (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, "-32600 id 7"),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "-32600 id null"),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "-32600 id null"),
+        (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, "-32600 id null"),
+        (r#"{"jsonrpc":"2.0","id":"a","method":3}"#, "-32600 id null"),
+        ("", "nothing"),
+        ("  \r", "nothing"),
+        (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, "message"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r", "message"),
+        (r#"{"jsonrpc":"2.0","method":"notifications/whatever"}"#, "message"),
+    ] {
+        assert_eq!(read_text(line.as_bytes()), expected, "{line:.80}");
+    }
+    assert_eq!(read_text(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"), "-32700 id null");
+    assert!(matches!(read(Line::TooLong), Incoming::Refused(text) if text.contains("-32700")));
+}
+
+#[test]
+fn the_arguments_of_a_call_stay_as_they_were_written() {
+    let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"path":"a","path":"b","limit":25.0}}}"#;
+    let Incoming::Message(message) = read(Line::Whole(line)) else { panic!("a message") };
+    let ClientJsonRpcMessage::Request(request) = *message else { panic!("a request") };
+    let kept = request.request.extensions().get::<RawArguments>().unwrap();
+    assert_eq!(kept.0, r#"{"path":"a","path":"b","limit":25.0}"#);
+}

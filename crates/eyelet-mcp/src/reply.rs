@@ -1,0 +1,96 @@
+//! From a tool's answer to the reply of the protocol.
+
+use base64::Engine as _;
+use eyelet::{Attached, Attachment, Envelope, FunctionCallError, ToolOutput};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::Value;
+
+use crate::ReplyForm;
+
+/// An error's text is cut in the middle beyond this: it may quote what a model sent.
+const MAX_ERROR_BYTES: usize = 3000;
+
+/// A reply, and what is counted of it.
+pub(crate) struct Reply {
+    pub(crate) result: CallToolResult,
+    pub(crate) is_error: bool,
+    pub(crate) shown: u64,
+    pub(crate) withheld: u64,
+}
+
+/// The reply in the form that was asked for.
+pub(crate) fn render(outcome: Result<ToolOutput, FunctionCallError>, form: ReplyForm) -> Reply {
+    let withheld = outcome.as_ref().map_or(0, ToolOutput::withheld_bytes);
+    let mut reply = match form {
+        ReplyForm::Text => text(&outcome),
+        ReplyForm::Envelope => envelope(&outcome),
+        ReplyForm::Structured => {
+            let mut reply = envelope(&outcome);
+            let json = reply.result.content.first().and_then(|block| block.as_text());
+            reply.result.structured_content =
+                json.and_then(|json| serde_json::from_str::<Value>(&json.text).ok());
+            reply
+        }
+    };
+    reply.withheld = withheld;
+    if let Some(image) = outcome.as_ref().ok().and_then(ToolOutput::attachment) {
+        reply.result.content.push(image_block(image));
+    }
+    reply
+}
+
+fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
+    let text = match outcome {
+        Ok(output) => output.reply(),
+        Err(error) => Err(error.clone()),
+    };
+    match text {
+        Ok(text) => success(text),
+        Err(FunctionCallError::RespondToModel(error)) => failure(shortened(&error.message)),
+        Err(FunctionCallError::Fatal(message)) => {
+            failure(format!("internal failure: {}", shortened(&message)))
+        }
+    }
+}
+
+fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
+    let envelope = Envelope::of(outcome, Attached::LeftOut);
+    if envelope.ok { success(envelope.to_json()) } else { failure(envelope.to_json()) }
+}
+
+fn success(text: String) -> Reply {
+    let shown = text.len() as u64;
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    // What is not said is not an error; saying so costs every reply its bytes.
+    result.is_error = None;
+    Reply { result, is_error: false, shown, withheld: 0 }
+}
+
+/// A failure of this text.
+pub(crate) fn failure(text: String) -> Reply {
+    let shown = text.len() as u64;
+    let result = CallToolResult::error(vec![ContentBlock::text(text)]);
+    Reply { result, is_error: true, shown, withheld: 0 }
+}
+
+fn image_block(image: Attachment<'_>) -> ContentBlock {
+    let data = base64::engine::general_purpose::STANDARD.encode(image.bytes);
+    ContentBlock::image(data, image.mime_type)
+}
+
+/// What is wrong stands first and what would work last.
+fn shortened(message: &str) -> String {
+    if message.len() <= MAX_ERROR_BYTES {
+        return message.to_owned();
+    }
+    let mut start = MAX_ERROR_BYTES * 2 / 3;
+    while !message.is_char_boundary(start) {
+        start -= 1;
+    }
+    let mut end = message.len() - MAX_ERROR_BYTES / 3;
+    while !message.is_char_boundary(end) {
+        end += 1;
+    }
+    let (start, end) = (message.get(..start), message.get(end..));
+    format!("{} … {}", start.unwrap_or_default(), end.unwrap_or_default())
+}

@@ -1,0 +1,83 @@
+//! The directories that a session may reach: what the server was started with, narrowed by what the
+//! client says.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use eyelet::{Root, TurnContext};
+
+use crate::{Options, WorkingDirectory};
+
+/// The surroundings of a session whose client named `uris`, or no roots at all.
+pub(crate) fn turn(options: &Options, uris: Option<&[String]>) -> TurnContext {
+    let named: Vec<_> = uris.unwrap_or_default().iter().filter_map(|uri| path_of(uri)).collect();
+    let roots = if named.is_empty() {
+        options.ceiling.clone()
+    } else {
+        let opened = named.iter().filter_map(|path| Root::open(path).ok()).map(Arc::new);
+        within(&options.ceiling, opened.collect())
+    };
+    let cwd = options.turn.cwd();
+    let elsewhere = roots.first().filter(|_| {
+        options.working_directory == WorkingDirectory::Inherited
+            && !roots.iter().any(|root| holds(root, cwd))
+    });
+    let turn = options.turn.clone();
+    let turn = match elsewhere.map(|root| turn.clone().with_cwd(root.path())) {
+        Some(Ok(moved)) => moved,
+        Some(Err(_)) | None => turn,
+    };
+    turn.confined_to(roots).with_reach(options.reach)
+}
+
+/// What both sides allow. Without a ceiling the client's roots stand alone.
+fn within(ceiling: &[Arc<Root>], named: Vec<Arc<Root>>) -> Vec<Arc<Root>> {
+    if ceiling.is_empty() {
+        return named;
+    }
+    let mut both = Vec::new();
+    for root in &named {
+        for limit in ceiling {
+            if root.real_path().starts_with(limit.real_path()) {
+                both.push(Arc::clone(root));
+                break;
+            }
+            if limit.real_path().starts_with(root.real_path()) {
+                both.push(Arc::clone(limit));
+            }
+        }
+    }
+    both
+}
+
+fn holds(root: &Root, path: &Path) -> bool {
+    path.starts_with(root.path()) || path.starts_with(root.real_path())
+}
+
+/// The path of a `file://` URL on this machine, percent-decoded once.
+fn path_of(uri: &str) -> Option<PathBuf> {
+    let scheme = uri.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("file://"))?;
+    let rest = uri.strip_prefix(scheme)?;
+    let rest = rest.strip_prefix("localhost").unwrap_or(rest);
+    if !rest.starts_with('/') || rest.contains(['?', '#']) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(rest.len());
+    let mut left = rest.bytes();
+    while let Some(byte) = left.next() {
+        if byte == b'%' {
+            let digit = |byte: u8| char::from(byte).to_digit(16);
+            let (high, low) = (digit(left.next()?)?, digit(left.next()?)?);
+            bytes.push(u8::try_from(high * 16 + low).ok().filter(|byte| *byte != 0)?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    Some(PathBuf::from(OsString::from_vec(bytes)))
+}
+
+#[cfg(test)]
+#[path = "roots_tests.rs"]
+mod tests;

@@ -1,0 +1,124 @@
+//! One call: on a thread of its kind, with progress told and a cancel heeded.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use eyelet::{
+    ErrorCode, FunctionCallError, Load, Progress, ToolError, ToolInvocation, TurnContext,
+};
+use rmcp::RoleServer;
+use rmcp::model::{CallToolResult, ProgressNotificationParam};
+use rmcp::service::RequestContext;
+use tokio::sync::oneshot;
+
+use crate::metrics::Outcome;
+use crate::reply::{self, Reply};
+use crate::{ReplyForm, Shared};
+
+/// How often progress is told. Clients that time out do so after more than five seconds.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
+
+/// A call that is to run.
+pub(crate) struct Call {
+    pub(crate) tool: String,
+    pub(crate) arguments: String,
+    pub(crate) turn: TurnContext,
+    pub(crate) load: Load,
+    /// What the tool counts.
+    pub(crate) counts: &'static str,
+}
+
+/// Runs the call to its end.
+pub(crate) async fn run(
+    shared: &Arc<Shared>,
+    call: Call,
+    context: &RequestContext<RoleServer>,
+) -> CallToolResult {
+    let start = Instant::now();
+    let name = call.tool.clone();
+    let (counts, progress) = (call.counts, Progress::default());
+    let reply = match begin(shared, call, &progress) {
+        Ok((answer, flag)) => {
+            let telling = tell_progress(context, &progress, counts, start);
+            let waiting = async {
+                tokio::select! {
+                    reply = answer => reply,
+                    () = telling => Err(lost()),
+                }
+            };
+            let mut waiting = std::pin::pin!(waiting);
+            tokio::select! {
+                reply = &mut waiting => reply,
+                () = context.ct.cancelled() => {
+                    flag.cancel();
+                    waiting.await
+                }
+            }
+            .unwrap_or_else(|error| reply::render(Err(error), shared.options.reply))
+        }
+        Err(error) => reply::render(Err(error), shared.options.reply),
+    };
+    let Reply { result, is_error, shown, withheld } = reply;
+    shared.metrics.add(&name, &Outcome { time: start.elapsed(), is_error, shown, withheld });
+    result
+}
+
+type Answer = std::pin::Pin<Box<dyn Future<Output = Result<Reply, FunctionCallError>> + Send>>;
+
+/// Hands the call to a thread. Its answer comes later; the flag stops it.
+fn begin(
+    shared: &Arc<Shared>,
+    call: Call,
+    progress: &Progress,
+) -> Result<(Answer, eyelet::CancelFlag), FunctionCallError> {
+    let (sender, receiver) = oneshot::channel();
+    let running = shared.calls.begin();
+    let flag = running.flag().clone();
+    let turn = call.turn.with_cancel(flag.clone()).with_progress(progress.clone());
+    let (form, server) = (shared.options.reply, Arc::clone(shared));
+    let (tool, arguments) = (call.tool, call.arguments);
+    let work = move || {
+        let outcome = server.router.call(&ToolInvocation::new(&tool, arguments, &turn));
+        let reply = reply::render(outcome, form);
+        // What it holds of the server goes before the answer does.
+        drop((turn, running, server));
+        let _ = sender.send(reply);
+    };
+    if shared.pool.run(call.load, work).is_err() {
+        let message = "too many calls wait already; call again when some of them have answered";
+        return Err(ToolError::new(ErrorCode::Busy, message).into());
+    }
+    Ok((Box::pin(async { receiver.await.map_err(|_| lost()) }), flag))
+}
+
+fn lost() -> FunctionCallError {
+    FunctionCallError::Fatal("the call ended without an answer".to_owned())
+}
+
+/// Tells the client from time to time how far the call is, where it asked for that. Never ends.
+async fn tell_progress(
+    context: &RequestContext<RoleServer>,
+    progress: &Progress,
+    counts: &str,
+    start: Instant,
+) {
+    let Some(token) = context.meta.get_progress_token() else {
+        return std::future::pending().await;
+    };
+    loop {
+        tokio::time::sleep(PROGRESS_INTERVAL).await;
+        let seconds = start.elapsed().as_secs();
+        let message = format!("{} {counts}, {seconds} s", progress.count());
+        let told = ProgressNotificationParam::new(token.clone(), seconds as f64);
+        // A client that does not listen any more is told by its wire.
+        let _ = context.peer.notify_progress(told.with_message(message)).await;
+    }
+}
+
+/// Whether replies keep to a budget.
+pub(crate) fn is_budgeted(form: ReplyForm) -> bool {
+    match form {
+        ReplyForm::Text => true,
+        ReplyForm::Envelope | ReplyForm::Structured => false,
+    }
+}
