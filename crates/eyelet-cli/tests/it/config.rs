@@ -27,11 +27,18 @@ const FILE: &str = "root = [\"/file\"]\nread_anywhere = true\ndeny = \"*.file\"\
 fn nothing_said_is_all_defaults() {
     expect![[r#"
         exit 0
-        root           the working directory    default
-        read_anywhere  false                    default
-        deny           nothing                  default
-        search_engine  embedded                 default
-        spill_bytes    as `eyelet limits` says  default
+        root           the working directory        default
+        read_anywhere  false                        default
+        deny           nothing                      default
+        search_engine  embedded                     default
+        spill_bytes    as `eyelet limits` says      default
+        sandbox        workspace-write              default
+        network        false                        default
+        env            nothing                      default
+        strict         false                        default
+        tools          all                          default
+        reply          text                         default
+        reply_bytes    what the client shows whole  default
         There is no /home/.config/eyelet/config.toml.
     "#]]
     .assert_eq(&told(&[], "", &["config"]));
@@ -41,11 +48,18 @@ fn nothing_said_is_all_defaults() {
 fn the_file_counts_where_nothing_else_is_said() {
     expect![[r#"
         exit 0
-        root           /file   /home/.config/eyelet/config.toml
-        read_anywhere  true    /home/.config/eyelet/config.toml
-        deny           *.file  /home/.config/eyelet/config.toml
-        search_engine  rg      /home/.config/eyelet/config.toml
-        spill_bytes    4096    /home/.config/eyelet/config.toml
+        root           /file                        /home/.config/eyelet/config.toml
+        read_anywhere  true                         /home/.config/eyelet/config.toml
+        deny           *.file                       /home/.config/eyelet/config.toml
+        search_engine  rg                           /home/.config/eyelet/config.toml
+        spill_bytes    4096                         /home/.config/eyelet/config.toml
+        sandbox        workspace-write              default
+        network        false                        default
+        env            nothing                      default
+        strict         false                        default
+        tools          all                          default
+        reply          text                         default
+        reply_bytes    what the client shows whole  default
     "#]]
     .assert_eq(&told(&[], FILE, &["config"]));
 }
@@ -59,21 +73,35 @@ fn variables_count_before_the_file_and_flags_before_both() {
     ];
     expect![[r#"
         exit 0
-        root           /variable /two  EYELET_ROOT
-        read_anywhere  false           EYELET_READ_ANYWHERE
-        deny           *.file          /home/.config/eyelet/config.toml
-        search_engine  rg              /home/.config/eyelet/config.toml
-        spill_bytes    7               EYELET_SPILL_BYTES
+        root           /variable /two               EYELET_ROOT
+        read_anywhere  false                        EYELET_READ_ANYWHERE
+        deny           *.file                       /home/.config/eyelet/config.toml
+        search_engine  rg                           /home/.config/eyelet/config.toml
+        spill_bytes    7                            EYELET_SPILL_BYTES
+        sandbox        workspace-write              default
+        network        false                        default
+        env            nothing                      default
+        strict         false                        default
+        tools          all                          default
+        reply          text                         default
+        reply_bytes    what the client shows whole  default
     "#]]
     .assert_eq(&told(&variables, FILE, &["config"]));
     let flags = ["--root", "/flag", "config", "--root", "/after", "--spill-bytes", "9"];
     expect![[r#"
         exit 0
-        root           /flag /after  --root
-        read_anywhere  false         EYELET_READ_ANYWHERE
-        deny           *.file        /home/.config/eyelet/config.toml
-        search_engine  rg            /home/.config/eyelet/config.toml
-        spill_bytes    9             --spill-bytes
+        root           /flag /after                 --root
+        read_anywhere  false                        EYELET_READ_ANYWHERE
+        deny           *.file                       /home/.config/eyelet/config.toml
+        search_engine  rg                           /home/.config/eyelet/config.toml
+        spill_bytes    9                            --spill-bytes
+        sandbox        workspace-write              default
+        network        false                        default
+        env            nothing                      default
+        strict         false                        default
+        tools          all                          default
+        reply          text                         default
+        reply_bytes    what the client shows whole  default
     "#]]
     .assert_eq(&told(&variables, FILE, &flags));
 }
@@ -83,7 +111,7 @@ fn what_is_denied_adds_up() {
     let variables = [("EYELET_DENY", "*.one:*.two")];
     let told = told(&variables, FILE, &["config", "--deny", "*.flag"]);
     let row = told.lines().find(|line| line.starts_with("deny ")).unwrap();
-    expect!["deny           *.flag *.one *.two *.file  --deny, EYELET_DENY, /home/.config/eyelet/config.toml"].assert_eq(row);
+    expect!["deny           *.flag *.one *.two *.file    --deny, EYELET_DENY, /home/.config/eyelet/config.toml"].assert_eq(row);
 }
 
 #[test]
@@ -152,6 +180,76 @@ fn json_says_the_same() {
               "from": [
                 "/home/.config/eyelet/config.toml"
               ]
+            },
+            {
+              "key": "sandbox",
+              "flag": "--sandbox",
+              "variable": "EYELET_SANDBOX",
+              "value": null,
+              "default": "workspace-write",
+              "from": [
+                "default"
+              ]
+            },
+            {
+              "key": "network",
+              "flag": "--network",
+              "variable": "EYELET_NETWORK",
+              "value": null,
+              "default": "false",
+              "from": [
+                "default"
+              ]
+            },
+            {
+              "key": "env",
+              "flag": "--env",
+              "variable": "EYELET_ENV",
+              "value": null,
+              "default": "nothing",
+              "from": [
+                "default"
+              ]
+            },
+            {
+              "key": "strict",
+              "flag": "--strict",
+              "variable": "EYELET_STRICT",
+              "value": null,
+              "default": "false",
+              "from": [
+                "default"
+              ]
+            },
+            {
+              "key": "tools",
+              "flag": "--tools",
+              "variable": "EYELET_TOOLS",
+              "value": null,
+              "default": "all",
+              "from": [
+                "default"
+              ]
+            },
+            {
+              "key": "reply",
+              "flag": "--reply",
+              "variable": "EYELET_REPLY",
+              "value": null,
+              "default": "text",
+              "from": [
+                "default"
+              ]
+            },
+            {
+              "key": "reply_bytes",
+              "flag": "--reply-bytes",
+              "variable": "EYELET_REPLY_BYTES",
+              "value": null,
+              "default": "what the client shows whole",
+              "from": [
+                "default"
+              ]
             }
           ]
         }
@@ -184,7 +282,7 @@ fn what_is_unknown_or_wrong_is_told_in_one_line() {
     }
     expect![[r#"
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: unknown key `rot`; known are root, read_anywhere, deny, search_engine, spill_bytes
+        eyelet: /home/.config/eyelet/config.toml: unknown key `rot`; known are root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
         exit 2
         eyelet: /home/.config/eyelet/config.toml: `spill_bytes`: invalid value '0' for '--spill-bytes <N>': 0 is not in 1..18446744073709551615
         exit 2
@@ -196,11 +294,11 @@ fn what_is_unknown_or_wrong_is_told_in_one_line() {
         exit 2
         eyelet: /home/.config/eyelet/config.toml: `search_engine`: invalid value 'grep' for '--search-engine <ENGINE>' [possible values: embedded, rg]
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: unknown key `cwd`; known are root, read_anywhere, deny, search_engine, spill_bytes
+        eyelet: /home/.config/eyelet/config.toml: unknown key `cwd`; known are root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
         exit 2
         eyelet: /home/.config/eyelet/config.toml: line 2: string values must be quoted, expected literal string
         exit 2
-        eyelet: unknown variable EYELET_ROT; known are EYELET_ROOT, EYELET_READ_ANYWHERE, EYELET_DENY, EYELET_SEARCH_ENGINE, EYELET_SPILL_BYTES
+        eyelet: unknown variable EYELET_ROT; known are EYELET_ROOT, EYELET_READ_ANYWHERE, EYELET_DENY, EYELET_SEARCH_ENGINE, EYELET_SPILL_BYTES, EYELET_SANDBOX, EYELET_NETWORK, EYELET_ENV, EYELET_STRICT, EYELET_TOOLS, EYELET_REPLY, EYELET_REPLY_BYTES
         exit 2
         eyelet: EYELET_SPILL_BYTES: invalid value 'many' for '--spill-bytes <N>': invalid digit found in string
         exit 2

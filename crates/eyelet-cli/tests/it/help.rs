@@ -351,8 +351,23 @@ fn help_of_config() {
         Usage: eyelet config [OPTIONS]
 
         Options:
-              --json  Print it as JSON
-          -h, --help  Print help
+              --json             Print it as JSON
+              --tools <NAMES>    Offer only these tools, separated by commas [default: all]
+              --reply <FORM>     Form of replies: text for a model, or the JSON envelope as text or as
+                                 structured content [default: text] [possible values: text, envelope,
+                                 structured]
+              --reply-bytes <N>  Most bytes of a reply, at least 4096 [default: what the client shows its
+                                 model whole]
+          -h, --help             Print help
+
+        Over HTTP:
+              --http <ADDRESS>          Serve at this address, such as 127.0.0.1:8700, instead of stdin and
+                                        stdout
+              --http-token-file <FILE>  Read the bearer token from this private file [default: a new one,
+                                        shown on stderr]
+              --http-origin <ORIGIN>    Let web pages of this origin speak to the server; may be given
+                                        several times [default: none]
+              --allow-remote            Let other machines connect: allow an address that is not loopback
 
         Where and how tools run:
               --cwd <DIR>               Working directory [default: the current one]
@@ -366,6 +381,14 @@ fn help_of_config() {
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
                                         four times that
+              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
+                                        you may [default: full] [possible values: off, read-only,
+                                        workspace-write, full]
+              --network                 Let sandboxed commands reach the network
+              --env <NAME>              Give sandboxed commands this variable, too; may be given several
+                                        times
+              --strict                  Let sandboxed commands read only the system and the roots, and run
+                                        none where `eyelet doctor` knows a gap
 
         The server (`eyelet mcp`) takes a value from a flag, else from a variable, else from
         $XDG_CONFIG_HOME/eyelet/config.toml (~/.config/eyelet/config.toml): --spill-bytes,
