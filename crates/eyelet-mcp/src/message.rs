@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions as _};
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -34,12 +34,17 @@ enum Code {
 /// What is looked at before the message as a whole.
 #[derive(Deserialize)]
 struct Outline<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
+}
+
+/// An id that is `null` is there, and is none.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 #[derive(Deserialize)]

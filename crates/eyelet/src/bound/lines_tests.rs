@@ -116,7 +116,13 @@ fn characters_near_the_end_of_a_piece_count_once_each() {
             let first = "a".repeat(before) + "é" + &"b".repeat(after);
             let line = first.clone() + "cdefgh";
             let column = (before + after + 4) as u64;
-            let mut scan = LineScan::new(LinePage { offset: 1, limit: 1, column, width: 3 });
+            let mut scan = LineScan::new(LinePage {
+                offset: 1,
+                limit: 1,
+                column,
+                width: 3,
+                bytes: usize::MAX,
+            });
             scan.push(first.as_bytes());
             scan.push(b"cdefgh");
             let expected: String = line.chars().skip(before + after + 3).take(3).collect();

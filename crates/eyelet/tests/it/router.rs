@@ -112,7 +112,7 @@ fn codes_are_the_closed_list_and_render_as_they_serialise() {
 fn definitions_come_in_the_form_of_each_host() {
     let definitions = ToolRouter::empty().with(Echo).definitions();
     let render = |format| render_definitions(&definitions, format).to_string();
-    expect![[r#"[{"name":"echo","title":"Echo","description":"Says it again.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]"#]]
+    expect![[r#"[{"name":"echo","title":"Echo","description":"Says it again.","inputSchema":{"type":"object"},"annotations":{"title":"Echo","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}]"#]]
         .assert_eq(&render(DefinitionFormat::Mcp));
     expect![[r#"[{"type":"function","function":{"name":"echo","description":"Says it again.","parameters":{"type":"object"}}}]"#]]
         .assert_eq(&render(DefinitionFormat::OpenAi));
