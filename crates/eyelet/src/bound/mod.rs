@@ -5,5 +5,6 @@ pub(crate) mod cut;
 pub(crate) mod image;
 pub(crate) mod lines;
 pub(crate) mod names;
+pub(crate) mod newest;
 pub(crate) mod stream_text;
 pub(crate) mod tree;

@@ -3,10 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::ffi::OsStrExt as _;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 
 use crate::bound::tree::EntryKind;
 
@@ -73,6 +74,11 @@ impl Directory {
 
     /// Opens the regular file `name` in this directory; links and everything else are refused.
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        self.open_regular(name).map(|(file, _)| file)
+    }
+
+    /// The same, with what the system says of the file.
+    pub(super) fn open_regular(&self, name: &OsStr) -> io::Result<(File, Stat)> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         if self.hides(name) {
@@ -83,7 +89,12 @@ impl Directory {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        Ok(File::from(handle))
+        Ok((File::from(handle), stat))
+    }
+
+    /// What the system says of the entry `name`; a link is not followed.
+    pub(super) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
+        Ok(rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     /// Everything in this directory but `.`, `..` and what is hidden, in the system's order.
@@ -94,17 +105,57 @@ impl Directory {
 
     fn entry(&self, entry: rustix::io::Result<rustix::fs::DirEntry>) -> io::Result<Option<Entry>> {
         let entry = entry?;
-        let name = OsString::from_vec(entry.file_name().to_bytes().to_vec());
-        if name == "." || name == ".." || self.hides(&name) {
-            return Ok(None);
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        let kind = self.kind(name, entry.file_type());
+        Ok(kind.map(|kind| Entry { name: name.to_owned(), kind }))
+    }
+
+    /// Hands the entries to `visit` until it says no. The handle must not have been read before:
+    /// this goes on where the last reader stopped.
+    #[cfg(target_os = "linux")]
+    pub(super) fn each_entry(
+        &self,
+        buffer: &mut [MaybeUninit<u8>],
+        mut visit: impl FnMut(&OsStr, EntryKind) -> bool,
+    ) -> io::Result<()> {
+        let mut entries = rustix::fs::RawDir::new(&self.handle, buffer);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if self.kind(name, entry.file_type()).is_some_and(|kind| !visit(name, kind)) {
+                break;
+            }
         }
-        let mut file_type = entry.file_type();
+        Ok(())
+    }
+
+    /// Hands the entries to `visit` until it says no.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn each_entry(
+        &self,
+        _: &mut [MaybeUninit<u8>],
+        mut visit: impl FnMut(&OsStr, EntryKind) -> bool,
+    ) -> io::Result<()> {
+        for entry in self.entries()? {
+            let entry = entry?;
+            if !visit(&entry.name, entry.kind) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an entry is; none for one that is not shown.
+    fn kind(&self, name: &OsStr, mut file_type: FileType) -> Option<EntryKind> {
+        if name == "." || name == ".." || self.hides(name) {
+            return None;
+        }
         if file_type == FileType::Unknown {
             // Some file systems do not tell the type along with the name.
-            file_type = rustix::fs::statat(&self.handle, &name, AtFlags::SYMLINK_NOFOLLOW)
+            file_type = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)
                 .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
         }
-        let kind = if file_type == FileType::Directory {
+        Some(if file_type == FileType::Directory {
             EntryKind::Directory
         } else if file_type == FileType::RegularFile {
             EntryKind::File
@@ -112,8 +163,7 @@ impl Directory {
             EntryKind::Symlink
         } else {
             EntryKind::Other
-        };
-        Ok(Some(Entry { name, kind }))
+        })
     }
 
     /// Whether the entry `name` is one that is not shown.

@@ -6,15 +6,22 @@
 )]
 
 mod beneath;
+mod candidate;
 pub(crate) mod confine;
+mod crew;
 pub(crate) mod dir;
 pub(crate) mod file;
 mod git_config;
 mod group;
 pub(crate) mod hidden;
+mod hunt;
+mod listing;
+mod long_line;
+mod look;
 mod private;
 pub(crate) mod process;
 mod program;
+mod query;
 pub(crate) mod ripgrep;
 mod rule_files;
 mod rules;
