@@ -14,6 +14,8 @@ pub(crate) struct Machine {
     pub(crate) memory_gib: f64,
     pub(crate) kernel: String,
     pub(crate) file_system: String,
+    /// How many wanted a core in the minute before the run: above a few tenths, others work here too.
+    pub(crate) load: String,
 }
 
 impl Machine {
@@ -27,6 +29,10 @@ impl Machine {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             memory_gib: (memory_kib / 1024.0 / 102.4).round() / 10.0,
             kernel: said(&["uname", "-sr"])?,
+            load: fs::read_to_string("/proc/loadavg").map_or_else(
+                |_| "unknown".into(),
+                |text| text.chars().take_while(|c| *c != ' ').collect(),
+            ),
             file_system: said(&["stat", "-f", "-c", "%T", folder])?,
         })
     }

@@ -103,14 +103,14 @@ impl Run {
     }
 
     fn head(&self) -> String {
-        let Machine { processor, cores, memory_gib, kernel, file_system } = &self.machine;
+        let Machine { processor, cores, memory_gib, kernel, file_system, load } = &self.machine;
         let mut text = format!(
             "# {}, {}\n\n- Commit {}; {} rounds, interleaved, page cache warm\n",
             self.bench, self.date, self.commit, self.rounds
         );
         let _ = writeln!(
             text,
-            "- {processor}, {cores} cores, {memory_gib} GiB, {kernel}, {file_system}"
+            "- {processor}, {cores} cores, {memory_gib} GiB, {kernel}, {file_system}; load {load} when it started"
         );
         let _ = writeln!(text, "- {}", self.versions.join("; "));
         if let Some(About { name, files, bytes }) = &self.corpus {

@@ -23,8 +23,9 @@ pub(crate) const BENCH: Bench = Bench {
         "`find -maxdepth` prints every entry, unsorted; it has no pages",
         "`collect-all` is the plain way to the same page: the whole walk, breadth first, each \
          directory sorted, then the cut; a process of this bench, the standard library alone",
-        "`eyelet, in process` is the same call through the library's router, its answer rendered, \
-         without the start of a process, which is most of what `eyelet call` takes for a page",
+        "`eyelet, in process` is the same call through the library's router, answered as text and not as \
+         JSON, on a heap that earlier rounds have warmed; neither the start of a process is in it nor \
+         its end",
         "in one flat directory the first page by name is known only when every name was seen: \
          there no page can cost less than reading the directory",
         "a whole listing has to stay within the answer's 32 MiB",

@@ -15,7 +15,9 @@ pub(crate) fn shown(name: &OsStr) -> Cow<'_, str> {
 
 /// Text on one line: control characters and bidirectional controls are escaped.
 pub(crate) fn shown_text(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_escaped) {
+    // Nearly every name is of these, and they are looked at many at once.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.chars().any(is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);

@@ -1,5 +1,6 @@
 //! Entries of a tree with their order: by path, component by component, on what is shown.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
 
@@ -28,9 +29,10 @@ pub(crate) struct Name {
 
 impl Name {
     pub(crate) fn new(raw: OsString, kind: EntryKind) -> Self {
-        let shown = names::shown(&raw);
-        let same = shown.as_bytes() == raw.as_encoded_bytes();
-        let escaped = (!same).then(|| shown.into());
+        let escaped = match names::shown(&raw) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(text) => Some(text.into()),
+        };
         Name { raw, escaped, kind }
     }
 
@@ -41,6 +43,22 @@ impl Name {
     /// By what is shown; names that look the same, by their bytes.
     pub(crate) fn order(&self, other: &Name) -> Ordering {
         self.shown().cmp(other.shown()).then_with(|| self.raw.cmp(&other.raw))
+    }
+
+    /// Whether it stands before a name that nothing is kept of yet.
+    pub(crate) fn is_before(&self, raw: &OsStr) -> bool {
+        let shown = names::shown(raw);
+        let order = self.shown().cmp(shown.as_bytes());
+        order.then_with(|| self.raw.as_os_str().cmp(raw)).is_lt()
+    }
+
+    /// What is shown, taken out of here.
+    pub(crate) fn take_shown(&mut self) -> String {
+        match self.escaped.take() {
+            Some(text) => text.into(),
+            // What is not escaped is UTF-8.
+            None => std::mem::take(&mut self.raw).into_string().unwrap_or_default(),
+        }
     }
 }
 
@@ -65,8 +83,14 @@ impl Tree {
         self.0.get(id)
     }
 
-    pub(crate) fn parent(&self, id: usize) -> Option<usize> {
-        self.node(id).and_then(|node| node.parent)
+    pub(crate) fn node_mut(&mut self, id: usize) -> Option<&mut Node> {
+        self.0.get_mut(id)
+    }
+
+    /// The directory that an entry is in, unless that is the top.
+    pub(crate) fn parent(&self, node: &Node) -> Option<(usize, &Node)> {
+        let id = node.parent?;
+        Some((id, self.node(id)?))
     }
 
     pub(crate) fn level(&self, id: usize) -> usize {
@@ -85,29 +109,28 @@ impl Tree {
         names
     }
 
-    /// By path, component by component; a directory stands before what is in it.
-    pub(crate) fn order(&self, one: usize, other: usize) -> Ordering {
-        let (mut a, mut b) = (one, other);
-        while self.level(a) > self.level(b) {
-            let Some(parent) = self.parent(a) else { break };
-            a = parent;
-        }
-        while self.level(b) > self.level(a) {
-            let Some(parent) = self.parent(b) else { break };
-            b = parent;
-        }
-        if a == b {
-            return self.level(one).cmp(&self.level(other));
-        }
-        while let (Some(above_a), Some(above_b)) = (self.parent(a), self.parent(b)) {
-            if above_a == above_b {
-                break;
+    /// The place of each entry by path, component by component, a directory before what is in it.
+    ///
+    /// Nothing is compared: the entries of a directory were added in their order, after it.
+    pub(crate) fn places(&self) -> Vec<usize> {
+        let mut sizes = vec![1; self.0.len()];
+        for (id, node) in self.0.iter().enumerate().rev() {
+            let size = sizes.get(id).copied().unwrap_or(0);
+            if let Some(above) = node.parent.and_then(|parent| sizes.get_mut(parent)) {
+                *above += size;
             }
-            (a, b) = (above_a, above_b);
         }
-        match (self.node(a), self.node(b)) {
-            (Some(a), Some(b)) => a.name.order(&b.name),
-            (a, b) => a.is_some().cmp(&b.is_some()),
+        let mut places = Vec::with_capacity(self.0.len());
+        let mut free = Vec::with_capacity(self.0.len());
+        let mut free_at_top = 0;
+        for (node, size) in self.0.iter().zip(sizes) {
+            let next = node.parent.and_then(|parent| free.get_mut(parent));
+            let next = next.unwrap_or(&mut free_at_top);
+            let place = *next;
+            *next += size;
+            places.push(place);
+            free.push(place + 1);
         }
+        places
     }
 }

@@ -153,7 +153,7 @@ impl Tool for GrepFiles {
                     beyond: "`invalid_input`",
                 },
                 Limit {
-                    what: "a line of a searched file",
+                    what: "a line that has to be searched whole",
                     value: MAX_LINE_BYTES as u64,
                     unit: "bytes",
                     beyond: "the file is searched up to that line",

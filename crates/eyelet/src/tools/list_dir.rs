@@ -4,6 +4,7 @@
 //! No directory is read that the page does not need.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -18,6 +19,7 @@ use crate::limits::{Limit, MAX_ANSWER_BYTES, TIME_LIMIT};
 use crate::output::{Report, TextData, too_large_answer};
 use crate::tool::{Tool, ToolDefinition};
 use crate::world::confine::OpenFailure;
+use crate::world::descent::Descent;
 use crate::world::dir::Directory;
 
 /// How many entries a page has where no limit is asked for.
@@ -189,7 +191,10 @@ impl Tool for ListDir {
 
 impl Report for ListDirReport {
     fn content(&self) -> String {
-        let mut content = format!("Absolute path: {}", self.dir_path);
+        let lines = self.entries.iter().map(|entry| line_bytes(entry.depth, entry.name.as_bytes()));
+        let mut content = String::with_capacity(self.dir_path.len() + lines.sum::<usize>() + 64);
+        content.push_str("Absolute path: ");
+        content.push_str(&self.dir_path);
         for entry in &self.entries {
             content.push('\n');
             entry.write_line(&mut content);
@@ -226,11 +231,11 @@ impl ListedEntry {
             EntryKind::Other => line.push('?'),
         }
     }
+}
 
-    /// Its line's length, newline included; a suffix is counted whether it has one or not.
-    fn line_bytes(&self) -> usize {
-        self.depth * INDENTATION_SPACES + self.name.len().min(MAX_ENTRY_LENGTH) + 2
-    }
+/// A line's length, newline included; a suffix is counted whether it has one or not.
+fn line_bytes(level: usize, name: &[u8]) -> usize {
+    level * INDENTATION_SPACES + name.len().min(MAX_ENTRY_LENGTH) + 2
 }
 
 fn unreadable(error: &std::io::Error) -> ToolError {
@@ -245,12 +250,12 @@ fn breadth_first(
     watch: &Watch,
 ) -> Result<(), ToolError> {
     let mut queue = VecDeque::from([None]);
-    let mut opener = Opener { top, parent: None };
+    let mut descent = Descent::new(top);
     while let Some(directory) = queue.pop_front() {
         if found.is_certain() {
             break;
         }
-        let read = opener
+        let read = descent
             .open(&found.tree, directory)
             .and_then(|opened| read_sorted(opened.as_ref().unwrap_or(top), found.wanted(), watch));
         let names = match read {
@@ -275,43 +280,31 @@ fn breadth_first(
 
 /// The smallest `wanted` names of a directory, sorted. More are never held than twice that.
 fn read_sorted(directory: &Directory, wanted: usize, watch: &Watch) -> std::io::Result<Vec<Name>> {
-    let mut names = Vec::new();
-    for (count, entry) in directory.entries()?.enumerate() {
+    let mut names: Vec<Name> = Vec::new();
+    let mut count = 0_usize;
+    // Where the largest name that can still matter stands, once some were dropped.
+    let mut largest = None;
+    directory.each(|name, kind| {
+        count += 1;
         // A stop is told by the caller, which asks the watch again.
-        if count % 4096 == 4095 && watch.check().is_err() {
-            break;
+        if count % 4096 == 0 && watch.check().is_err() {
+            return ControlFlow::Break(());
         }
-        let entry = entry?;
-        names.push(Name::new(entry.name, entry.kind));
+        let largest_name = largest.and_then(|at: usize| names.get(at));
+        if largest_name.is_some_and(|largest| largest.is_before(name)) {
+            return ControlFlow::Continue(());
+        }
+        names.push(Name::new(name.to_owned(), kind));
         if names.len() / 2 >= wanted {
-            names.select_nth_unstable_by(wanted, Name::order);
+            let last = wanted.saturating_sub(1);
+            names.select_nth_unstable_by(last, Name::order);
             names.truncate(wanted);
+            largest = Some(last);
         }
-    }
+        ControlFlow::Continue(())
+    })?;
     names.sort_unstable_by(Name::order);
     Ok(names)
-}
-
-/// Opens directories of the tree, each from its parent's handle while siblings are listed.
-struct Opener<'t> {
-    top: &'t Directory,
-    parent: Option<(usize, Directory)>,
-}
-
-impl Opener<'_> {
-    /// The directory `id`; none is the top.
-    fn open(&mut self, tree: &Tree, id: Option<usize>) -> std::io::Result<Option<Directory>> {
-        let Some(node) = id.and_then(|id| tree.node(id)) else { return Ok(None) };
-        let Some(parent) = node.parent else {
-            return self.top.open_directory(&node.name.raw).map(Some);
-        };
-        let at_hand = self.parent.take().filter(|(id, _)| *id == parent);
-        let (_, directory) = match at_hand {
-            Some(at_hand) => self.parent.insert(at_hand),
-            None => self.parent.insert((parent, self.top.open_below(tree.path(parent))?)),
-        };
-        directory.open_directory(&node.name.raw).map(Some)
-    }
 }
 
 /// What was found so far: the page, and the directories that lead to the rest.
@@ -351,31 +344,33 @@ impl Found {
         if !on_page && !descend {
             return Ok(None);
         }
-        let id = self.tree.add(Node { parent, level, name });
         if on_page {
-            self.page.push(id);
-            self.page_bytes += self.entry(id).map_or(0, |entry| entry.line_bytes());
+            self.page_bytes += line_bytes(level, name.shown());
             if self.page_bytes > MAX_ANSWER_BYTES {
                 return Err(too_large_answer());
             }
         }
+        let id = self.tree.add(Node { parent, level, name });
+        if on_page {
+            self.page.push(id);
+        }
         Ok(descend.then_some(id))
     }
 
-    fn entry(&self, id: usize) -> Option<ListedEntry> {
-        let node = self.tree.node(id)?;
-        let name = String::from_utf8_lossy(node.name.shown()).into_owned();
-        Some(ListedEntry { name, depth: node.level, kind: node.name.kind })
-    }
-
     fn into_report(mut self, dir_path: &str, offset: u64) -> ListDirReport {
-        let tree = &self.tree;
-        self.page.sort_unstable_by(|a, b| tree.order(*a, *b));
+        let places = self.tree.places();
+        self.page.sort_unstable_by_key(|id| places.get(*id));
         let more = self.seen > self.skip.saturating_add(self.page.len());
+        let next_offset = more.then(|| offset.saturating_add(self.page.len() as u64));
+        let entry = |id| {
+            let node = self.tree.node_mut(id)?;
+            let kind = node.name.kind;
+            Some(ListedEntry { name: node.name.take_shown(), depth: node.level, kind })
+        };
         ListDirReport {
             dir_path: names::shown_text(dir_path).into_owned(),
-            entries: self.page.iter().filter_map(|id| self.entry(*id)).collect(),
-            next_offset: more.then(|| offset.saturating_add(self.page.len() as u64)),
+            entries: self.page.into_iter().filter_map(entry).collect(),
+            next_offset,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Directories by handle: what is in them, and what is below them, never through a link.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -13,12 +13,9 @@ use crate::bound::tree::EntryKind;
 
 use super::confine::{ConfinedPath, OpenFailure, Opened, Veil, Want};
 
-/// One name in a directory.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) name: OsString,
-    pub(crate) kind: EntryKind,
-}
+/// What the system is asked for at once: several hundred names.
+#[cfg(target_os = "linux")]
+const BUFFER: usize = 32 * 1024;
 
 /// An open directory.
 #[derive(Debug)]
@@ -97,65 +94,66 @@ impl Directory {
         Ok(rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Everything in this directory but `.`, `..` and what is hidden, in the system's order.
-    pub(crate) fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<Entry>> + '_> {
-        let entries = rustix::fs::Dir::read_from(&self.handle)?;
-        Ok(entries.filter_map(|entry| self.entry(entry).transpose()))
+    /// Hands everything in this directory but `.`, `..` and what is hidden to `visit`, in the
+    /// system's order, until that breaks off. Not to be nested: it moves the handle's position.
+    pub(crate) fn each(
+        &self,
+        mut visit: impl FnMut(&OsStr, EntryKind) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        self.each_raw(|name, file_type| {
+            let name = OsStr::from_bytes(name.to_bytes());
+            if name == "." || name == ".." || self.hides(name) {
+                return ControlFlow::Continue(());
+            }
+            visit(name, self.kind(name, file_type))
+        })
     }
 
-    fn entry(&self, entry: rustix::io::Result<rustix::fs::DirEntry>) -> io::Result<Option<Entry>> {
-        let entry = entry?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        let kind = self.kind(name, entry.file_type());
-        Ok(kind.map(|kind| Entry { name: name.to_owned(), kind }))
-    }
-
-    /// Hands the entries to `visit` until it says no. The handle must not have been read before:
-    /// this goes on where the last reader stopped.
+    /// By this very handle and into one buffer: to open the directory once more, as portable code
+    /// has to, costs as much as to read it.
     #[cfg(target_os = "linux")]
-    pub(super) fn each_entry(
+    fn each_raw(
         &self,
-        buffer: &mut [MaybeUninit<u8>],
-        mut visit: impl FnMut(&OsStr, EntryKind) -> bool,
+        mut visit: impl FnMut(&CStr, FileType) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        let mut entries = rustix::fs::RawDir::new(&self.handle, buffer);
+        rustix::fs::seek(&self.handle, rustix::fs::SeekFrom::Start(0))?;
+        let mut buffer = Vec::with_capacity(BUFFER);
+        let mut entries = rustix::fs::RawDir::new(&self.handle, buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if self.kind(name, entry.file_type()).is_some_and(|kind| !visit(name, kind)) {
+            let entry = match entry {
+                Ok(entry) => entry,
+                // Removed meanwhile: it has no more entries.
+                Err(rustix::io::Errno::NOENT) => break,
+                Err(error) => return Err(error.into()),
+            };
+            if visit(entry.file_name(), entry.file_type()).is_break() {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Hands the entries to `visit` until it says no.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn each_entry(
+    fn each_raw(
         &self,
-        _: &mut [MaybeUninit<u8>],
-        mut visit: impl FnMut(&OsStr, EntryKind) -> bool,
+        mut visit: impl FnMut(&CStr, FileType) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        for entry in self.entries()? {
+        for entry in rustix::fs::Dir::read_from(&self.handle)? {
             let entry = entry?;
-            if !visit(&entry.name, entry.kind) {
+            if visit(entry.file_name(), entry.file_type()).is_break() {
                 break;
             }
         }
         Ok(())
     }
 
-    /// What an entry is; none for one that is not shown.
-    fn kind(&self, name: &OsStr, mut file_type: FileType) -> Option<EntryKind> {
-        if name == "." || name == ".." || self.hides(name) {
-            return None;
-        }
+    fn kind(&self, name: &OsStr, mut file_type: FileType) -> EntryKind {
         if file_type == FileType::Unknown {
             // Some file systems do not tell the type along with the name.
             file_type = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)
                 .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
         }
-        Some(if file_type == FileType::Directory {
+        if file_type == FileType::Directory {
             EntryKind::Directory
         } else if file_type == FileType::RegularFile {
             EntryKind::File
@@ -163,7 +161,7 @@ impl Directory {
             EntryKind::Symlink
         } else {
             EntryKind::Other
-        })
+        }
     }
 
     /// Whether the entry `name` is one that is not shown.

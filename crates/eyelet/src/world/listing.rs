@@ -1,7 +1,7 @@
 //! The names in a directory, packed one behind the other.
 
 use std::ffi::OsStr;
-use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
 
 use crate::bound::tree::EntryKind;
@@ -9,8 +9,6 @@ use crate::call::{Stop, Watch};
 
 use super::dir::Directory;
 
-/// How much of a directory the system hands over at once.
-const BUFFER_BYTES: usize = 32 * 1024;
 /// How many entries are read between two looks at the watch.
 const ENTRIES_PER_CHECK: usize = 1024;
 /// Room for names that is kept for the next directory; more is given back.
@@ -51,12 +49,6 @@ impl Names {
     }
 }
 
-/// What reads directories, one after the other.
-pub(super) struct Lister {
-    names: Names,
-    buffer: Vec<MaybeUninit<u8>>,
-}
-
 /// Whether a directory was read to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listed {
@@ -65,28 +57,20 @@ pub(super) enum Listed {
     Broken,
 }
 
-impl Lister {
-    pub(super) fn new() -> Self {
-        Lister { names: Names::default(), buffer: vec![MaybeUninit::uninit(); BUFFER_BYTES] }
-    }
-
-    /// Everything in a directory that is not hidden, links and the like included.
-    pub(super) fn list(
-        &mut self,
-        directory: &Directory,
-        watch: &Watch,
-    ) -> Result<(&Names, Listed), Stop> {
-        let Lister { names, buffer } = self;
-        names.clear();
+impl Names {
+    /// Takes up everything in a directory that is not hidden, links and the like included, in
+    /// place of what was there.
+    pub(super) fn fill(&mut self, directory: &Directory, watch: &Watch) -> Result<Listed, Stop> {
+        self.clear();
         let mut stop = Ok(());
-        let read = directory.each_entry(buffer, |name, kind| {
-            names.push(name, kind);
-            if names.len() % ENTRIES_PER_CHECK == 0 {
+        let read = directory.each(|name, kind| {
+            self.push(name, kind);
+            if self.len() % ENTRIES_PER_CHECK == 0 {
                 stop = watch.check();
             }
-            stop.is_ok()
+            if stop.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         stop?;
-        Ok((names, if read.is_ok() { Listed::Whole } else { Listed::Broken }))
+        Ok(if read.is_ok() { Listed::Whole } else { Listed::Broken })
     }
 }

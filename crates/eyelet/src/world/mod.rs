@@ -9,6 +9,7 @@ mod beneath;
 mod candidate;
 pub(crate) mod confine;
 mod crew;
+pub(crate) mod descent;
 pub(crate) mod dir;
 pub(crate) mod file;
 mod git_config;

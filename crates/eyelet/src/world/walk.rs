@@ -12,7 +12,7 @@ use crate::call::{Stop, Watch};
 
 use super::crew::Crew;
 use super::dir::Directory;
-use super::listing::{Listed, Lister, Names};
+use super::listing::{Listed, Names};
 use super::rule_files::RuleReader;
 use super::rules::{Level, Rules};
 
@@ -74,7 +74,8 @@ struct Kept {
 /// One of those who walk.
 pub(super) struct Walker<'w> {
     walk: &'w Walk<'w>,
-    lister: Lister,
+    /// What is in the directory that is read.
+    entries: Names,
     /// The directory that was read last, where its branch does not keep it open.
     at_hand: Option<(Arc<Branch>, Arc<Folder>)>,
     passed: PassedOver,
@@ -95,7 +96,7 @@ impl<'w> Walk<'w> {
 
 impl<'w> Walker<'w> {
     pub(super) fn new(walk: &'w Walk<'w>) -> Self {
-        Walker { walk, lister: Lister::new(), at_hand: None, passed: PassedOver::default() }
+        Walker { walk, entries: Names::default(), at_hand: None, passed: PassedOver::default() }
     }
 
     /// Hands files to `visit` until there is no `next` piece of work.
@@ -141,16 +142,15 @@ impl<'w> Walker<'w> {
     ) -> Result<Option<Work>, Stop> {
         let Walk { rules, reader, above, .. } = self.walk;
         let Folder { directory, path } = &*folder;
-        let (entries, listed) = self.lister.list(directory, self.walk.watch)?;
-        if listed == Listed::Broken {
+        if self.entries.fill(directory, self.walk.watch)? == Listed::Broken {
             self.passed.unreadable += 1;
         }
         let above = parent.as_ref().map_or(*above, |parent| &parent.level);
-        let level = reader.inside(above, path, directory, entries);
+        let level = reader.inside(above, path, directory, &self.entries);
         let mut trail = Trail::new(path);
         let mut folders = Vec::new();
         let mut pieces = vec![Names::default()];
-        for (name, kind) in entries.iter() {
+        for (name, kind) in self.entries.iter() {
             match kind {
                 EntryKind::File | EntryKind::Directory => {}
                 EntryKind::Symlink | EntryKind::Other => continue,
