@@ -130,7 +130,7 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
         first,
         work("common pattern, limit 100", &corpus, COMMON, 100, 4.0, 1.7),
         work("common pattern, limit 2000", &corpus, COMMON, 2000, 2.4, 1.0),
-        work("50 files, start included", &project, "error", 100, 1.0, 1.0),
+        work("50 files, start included", &project, "ERROR", 100, 1.0, 1.0),
         work("50 files, no match, start included", &project, NOWHERE, 100, 1.0, 1.0),
     ])
 }
