@@ -1,7 +1,7 @@
 //! Who takes part: a process, or a call of the library in this one.
 
 use std::ffi::OsStr;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::Result;
@@ -19,6 +19,8 @@ pub(crate) struct Contender {
     pub(crate) name: &'static str,
     pub(crate) side: Side,
     action: Action,
+    /// The exit codes of one who did the work.
+    fine: &'static [i32],
 }
 
 enum Action {
@@ -33,12 +35,21 @@ impl Contender {
         words: impl IntoIterator<Item = W>,
     ) -> Self {
         let words = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
-        Contender { name, side, action: Action::Process(words) }
+        Contender { name, side, action: Action::Process(words), fine: &[0] }
+    }
+
+    /// For a program that ends with code 1 where it has nothing to tell.
+    pub(crate) fn may_find_nothing(self) -> Self {
+        Contender { fine: &[0, 1], ..self }
+    }
+
+    fn is_fine(&self, status: ExitStatus) -> bool {
+        status.code().is_some_and(|code| self.fine.contains(&code))
     }
 
     /// A call in this process: what a host that links the library waits for.
     pub(crate) fn call(name: &'static str, call: impl Fn() -> Result<()> + 'static) -> Self {
-        Contender { name, side: Side::Ours, action: Action::Call(Box::new(call)) }
+        Contender { name, side: Side::Ours, action: Action::Call(Box::new(call)), fine: &[0] }
     }
 
     /// Does the work once. A process counts from before its start until it was waited for.
@@ -52,7 +63,11 @@ impl Contender {
                 let status = command.status();
                 let time = start.elapsed();
                 let status = status.map_err(|error| format!("{}: {error}", self.name))?;
-                if status.success() { Ok(time) } else { Err(format!("{}: {status}", self.name)) }
+                if self.is_fine(status) {
+                    Ok(time)
+                } else {
+                    Err(format!("{}: {status}", self.name))
+                }
             }
             Action::Call(call) => {
                 let start = Instant::now();

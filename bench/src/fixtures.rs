@@ -55,6 +55,20 @@ impl Fixtures {
         })
     }
 
+    /// Fifty files of a few hundred lines in five directories: a small project.
+    pub(crate) fn project(&self) -> Result<PathBuf> {
+        self.once("project-50", |top| {
+            let mut random = Random(3);
+            for number in 0..50 {
+                let folder = top.join(format!("part-{}", number % 5));
+                fs::create_dir_all(&folder).map_err(said)?;
+                let path = folder.join(format!("file-{number:02}.log"));
+                write_until(&path, 16 * 1024, |line, count| log_line(line, count, &mut random))?;
+            }
+            Ok(())
+        })
+    }
+
     /// A thousand directories with 999 files each: a million entries.
     pub(crate) fn tree(&self) -> Result<PathBuf> {
         self.once("tree-1m", |top| {

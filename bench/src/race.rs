@@ -129,6 +129,19 @@ fn judge(target: Target, contenders: &[Times], ratios: &[Ratio]) -> Vec<Verdict>
                 reached: times.median_ms <= milliseconds,
             })
             .collect(),
+        Target::MemoryOf { who, peer } => of(contenders, who)
+            .zip(of(contenders, peer))
+            .filter_map(|(ours, peers)| {
+                let ours = ours.peak_memory_bytes? as f64 / MEBIBYTE;
+                let peers = peers.peak_memory_bytes? as f64 / MEBIBYTE;
+                Some(Verdict {
+                    what: format!("{who}, peak memory"),
+                    measured: format!("{ours:.1} MiB"),
+                    target: format!("not above {peer}'s {peers:.1} MiB"),
+                    reached: ours <= peers,
+                })
+            })
+            .collect(),
         Target::Memory { who, mebibytes } => of(contenders, who)
             .filter_map(|times| {
                 let peak = times.peak_memory_bytes? as f64 / MEBIBYTE;

@@ -11,6 +11,8 @@ pub(crate) enum Target {
     Within { who: &'static str, milliseconds: f64 },
     /// The peak of this contender of ours is at most so much.
     Memory { who: &'static str, mebibytes: f64 },
+    /// The peak of this contender of ours is not above that of the peer.
+    MemoryOf { who: &'static str, peer: &'static str },
 }
 
 /// A target with what was measured.

@@ -2,6 +2,7 @@
 
 mod list;
 mod read;
+mod search;
 
 use crate::Result;
 use crate::corpus::Corpus;
@@ -26,7 +27,7 @@ pub(crate) enum NeedsCorpus {
 }
 
 /// THE LIST: one line per bench.
-const BENCHES: &[Bench] = &[list::BENCH, read::BENCH];
+const BENCHES: &[Bench] = &[list::BENCH, read::BENCH, search::BENCH];
 
 pub(crate) fn find(name: &str) -> Result<&'static Bench> {
     let known: Vec<_> = BENCHES.iter().map(|bench| bench.name).collect();
@@ -40,6 +41,8 @@ pub(crate) fn find(name: &str) -> Result<&'static Bench> {
 pub(crate) struct Surroundings {
     /// The program, built for release.
     pub(crate) eyelet: String,
+    /// The `rg` that the tests compare with.
+    pub(crate) rg: String,
     pub(crate) fixtures: Fixtures,
     pub(crate) corpus: Option<Corpus>,
     pub(crate) rounds: usize,
@@ -55,7 +58,8 @@ impl Surroundings {
             NeedsCorpus::No => None,
         };
         Ok(Surroundings {
-            eyelet: eyelet.into_os_string().into_string().map_err(|_| "a path is not UTF-8")?,
+            rg: text(target.join("tools/bin/rg"))?,
+            eyelet: text(eyelet)?,
             fixtures: Fixtures { folder },
             corpus,
             rounds: options.rounds,
@@ -66,4 +70,8 @@ impl Surroundings {
 /// That two answers are the same, or how they are not.
 fn equal<T: PartialEq>(what: &str, ours: &T, peers: &T) -> Result<()> {
     if ours == peers { Ok(()) } else { Err(format!("{what} differs from the peer's")) }
+}
+
+fn text(path: std::path::PathBuf) -> Result<String> {
+    path.into_os_string().into_string().map_err(|_| "a path is not UTF-8".into())
 }

@@ -2,7 +2,6 @@
 //!
 //! The answer is ripgrep's, whichever of the two engines gives it.
 
-use std::cmp::Reverse;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -10,6 +9,7 @@ use serde_json::json;
 
 use crate::args;
 use crate::bound::budget::ReplyBudget;
+use crate::bound::newest::Newest;
 use crate::bound::{cut, names};
 use crate::call::{SearchEngine, Stop, TurnContext, Watch};
 use crate::error::{ErrorCode, ToolError};
@@ -17,7 +17,7 @@ use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Report, TextData};
 use crate::tool::{Load, Tool, ToolDefinition};
 use crate::world::confine::{ConfinedPath, OpenFailure};
-use crate::world::search::{Hit, MAX_LINE_BYTES, Query, SearchFailure, Target};
+use crate::world::search::{MAX_LINE_BYTES, Query, SearchFailure, Tally, Target};
 use crate::world::{ripgrep, search};
 
 /// How many files a page has where no limit is asked for.
@@ -67,7 +67,8 @@ pub struct GrepFilesReport {
     pub offset: u64,
     /// Where the next page starts, if matches follow this one.
     pub next_offset: Option<u64>,
-    /// How many files were searched whole; none where the engine does not tell.
+    /// How many files were looked into; none where the engine does not tell. A search that is
+    /// certain of its page before all were looked into counts those alone.
     pub searched: Option<u64>,
     /// What was not searched although the rules let it through.
     pub skipped: SkippedFiles,
@@ -157,7 +158,7 @@ impl Tool for GrepFiles {
                     beyond: "`invalid_input`",
                 },
                 Limit {
-                    what: "a line of a searched file",
+                    what: "a line that has to be searched whole",
                     value: MAX_LINE_BYTES as u64,
                     unit: "bytes",
                     beyond: "the file is searched up to that line",
@@ -196,17 +197,19 @@ impl Tool for GrepFiles {
         })?;
         let query = Query::new(pattern, include, turn)?;
 
-        let mut newest = Newest::new(offset, limit);
-        let found = find(&query, target, turn, &watch, |hit| newest.add(hit));
-        let tally = found.map_err(|failure| match failure {
+        let newest = Newest::new(offset, limit);
+        let found = find(&query, target, turn, &watch, newest);
+        let (tally, newest) = found.map_err(|failure| match failure {
             SearchFailure::Failed(error) => error,
             SearchFailure::Stopped(stop @ Stop::TimedOut) => stop.error("rg", whole(in_force)),
             SearchFailure::Stopped(stop @ Stop::Cancelled) => stop.error("grep_files", TIME_LIMIT),
         })?;
-        if newest.seen > 0 && newest.seen < offset {
+        if (1..offset).contains(&newest.seen()) {
             return Err(ToolError::invalid_input("offset exceeds match count"));
         }
-        let (mut files, mut next_offset) = newest.into_page();
+        let (files, mut next_offset) = newest.into_page();
+        let mut files: Vec<_> =
+            files.iter().map(|path| names::shown_text(path).into_owned()).collect();
         let withheld_bytes = turn.reply_budget.map_or(0, |budget| fit(&mut files, budget));
         if withheld_bytes > 0 {
             next_offset = Some(offset.saturating_add(files.len() as u64));
@@ -285,11 +288,14 @@ fn find(
     target: Target,
     turn: &TurnContext,
     watch: &Watch,
-    hit: impl FnMut(Hit),
-) -> Result<search::Tally, SearchFailure> {
+    mut newest: Newest,
+) -> Result<(Tally, Newest), SearchFailure> {
     match turn.search_engine {
-        SearchEngine::Embedded => search::search(query, target, turn, watch, hit),
-        SearchEngine::Rg => ripgrep::search(query, &target, turn, watch, hit),
+        SearchEngine::Embedded => search::search(query, target, turn, watch, newest),
+        SearchEngine::Rg => {
+            let tally = ripgrep::search(query, &target, turn, watch, |hit| newest.add(hit))?;
+            Ok((tally, newest))
+        }
     }
 }
 
@@ -313,50 +319,4 @@ fn fit(files: &mut Vec<String>, budget: ReplyBudget) -> u64 {
 /// In whole seconds, rounded up.
 fn whole(time: Duration) -> Duration {
     Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
-}
-
-/// The newest hits up to the end of a page; at most twice as many are held.
-struct Newest {
-    offset: u64,
-    limit: u64,
-    seen: u64,
-    kept: Vec<Hit>,
-}
-
-impl Newest {
-    fn new(offset: u64, limit: u64) -> Self {
-        Newest { offset, limit, seen: 0, kept: Vec::new() }
-    }
-
-    fn wanted(&self) -> usize {
-        usize::try_from((self.offset - 1).saturating_add(self.limit)).unwrap_or(usize::MAX)
-    }
-
-    fn add(&mut self, hit: Hit) {
-        self.seen += 1;
-        self.kept.push(hit);
-        let wanted = self.wanted();
-        if self.kept.len() / 2 >= wanted {
-            self.kept.select_nth_unstable_by(wanted, order);
-            self.kept.truncate(wanted);
-        }
-    }
-
-    /// The paths of the page, and where the next one starts.
-    fn into_page(mut self) -> (Vec<String>, Option<u64>) {
-        self.kept.sort_unstable_by(order);
-        let skip = usize::try_from(self.offset - 1).unwrap_or(usize::MAX);
-        let take = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        let page = self.kept.iter().skip(skip).take(take);
-        let files: Vec<_> = page.map(|hit| names::shown_text(&hit.path).into_owned()).collect();
-        let next = self.offset.saturating_add(files.len() as u64);
-        (files, (self.seen >= next).then_some(next))
-    }
-}
-
-/// Newest first, as ripgrep sorts: a file that is gone stands before all others. Equal times by
-/// the bytes of the path.
-fn order(one: &Hit, other: &Hit) -> std::cmp::Ordering {
-    let key = |hit: &Hit| Reverse((hit.modified.is_none(), hit.modified));
-    key(one).cmp(&key(other)).then_with(|| one.path.cmp(&other.path))
 }

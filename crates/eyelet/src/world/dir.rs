@@ -1,13 +1,13 @@
 //! Directories by handle: what is in them, and what is below them, never through a link.
 
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 
 use crate::bound::tree::EntryKind;
 
@@ -16,13 +16,6 @@ use super::confine::{ConfinedPath, OpenFailure, Opened, Veil, Want};
 /// What the system is asked for at once: several hundred names.
 #[cfg(target_os = "linux")]
 const BUFFER: usize = 32 * 1024;
-
-/// One name in a directory.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) name: OsString,
-    pub(crate) kind: EntryKind,
-}
 
 /// An open directory.
 #[derive(Debug)]
@@ -78,6 +71,11 @@ impl Directory {
 
     /// Opens the regular file `name` in this directory; links and everything else are refused.
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        self.open_regular(name).map(|(file, _)| file)
+    }
+
+    /// The same, with what the system says of the file.
+    pub(super) fn open_regular(&self, name: &OsStr) -> io::Result<(File, Stat)> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         if self.hides(name) {
@@ -88,7 +86,12 @@ impl Directory {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        Ok(File::from(handle))
+        Ok((File::from(handle), stat))
+    }
+
+    /// What the system says of the entry `name`; a link is not followed.
+    pub(super) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
+        Ok(rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     /// Hands everything in this directory but `.`, `..` and what is hidden to `visit`, in the

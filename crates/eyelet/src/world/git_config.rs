@@ -38,8 +38,15 @@ pub(super) fn excludes_path(
         .or_else(|| config_home.map(|folder| folder.join("git/ignore")))
 }
 
+/// The name that its line starts with.
+const SETTING: &[u8] = b"excludesfile";
+
 /// The value of `excludesfile`, found as ripgrep finds it: by its line, in whatever section.
 fn excludes_file(config: &[u8], home: Option<&Path>) -> Option<PathBuf> {
+    // Few files have it, and to compile the pattern takes longer than to search a small tree.
+    if !config.windows(SETTING.len()).any(|text| text.eq_ignore_ascii_case(SETTING)) {
+        return None;
+    }
     let line = RegexMatcherBuilder::new()
         .multi_line(true)
         .case_insensitive(true)

@@ -6,7 +6,9 @@
 )]
 
 mod beneath;
+mod candidate;
 pub(crate) mod confine;
+mod crew;
 mod denied;
 pub(crate) mod descent;
 pub(crate) mod dir;
@@ -14,10 +16,15 @@ pub(crate) mod file;
 mod git_config;
 mod group;
 pub(crate) mod hidden;
+mod hunt;
+mod listing;
+mod long_line;
+mod look;
 mod private;
 pub(crate) mod private_temp;
 pub(crate) mod process;
 mod program;
+mod query;
 pub(crate) mod ripgrep;
 mod rule_files;
 mod rules;

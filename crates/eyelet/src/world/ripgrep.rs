@@ -16,13 +16,14 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{AtFlags, CWD};
 
 use crate::bound::cut;
+use crate::bound::newest::Hit;
 use crate::call::{Reach, Stop, TurnContext, Watch};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::STOP_INTERVAL;
 
 use super::confine::OpenFailure;
 use super::program;
-use super::search::{Hit, Query, SearchFailure, Tally, Target, modified};
+use super::search::{Query, SearchFailure, Tally, Target, modified};
 
 const PROGRAM: &str = "rg";
 /// Of what `rg` complains, this many bytes are kept.

@@ -7,6 +7,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,8 +18,9 @@ use crate::bound::tree::EntryKind;
 use crate::call::TurnContext;
 
 use super::confine::{OpenFailure, Want};
-use super::dir::{Directory, Entry};
+use super::dir::Directory;
 use super::git_config;
+use super::listing::Names;
 use super::rules::{self, Level, MAX_COST, OwnRules, RuleFiles, Side};
 
 const RGIGNORE: &str = ".rgignore";
@@ -83,20 +85,22 @@ impl<'t> RuleReader<'t> {
         level: &Arc<Level>,
         path: &Path,
         directory: &Directory,
-        entries: &[Entry],
+        entries: &Names,
     ) -> Arc<Level> {
         let mut own = Own::new(path, level.budget());
         let (mut git, mut jj) = (Git::Nothing, false);
-        for entry in entries {
-            let Some(name @ (RGIGNORE | IGNORE | GITIGNORE | GIT | JJ)) = entry.name.to_str()
-            else {
+        for (name, kind) in entries.iter() {
+            if name.as_bytes().first() != Some(&b'.') {
+                continue;
+            }
+            let Some(name @ (RGIGNORE | IGNORE | GITIGNORE | GIT | JJ)) = name.to_str() else {
                 continue;
             };
             if name == GIT {
-                git = self.git_inside(path, entry.kind);
+                git = self.git_inside(path, kind);
                 own.exclude(self.open_exclude(path, git, Some(directory)));
             } else if name == JJ {
-                jj = entry.kind != EntryKind::Symlink || self.is_there(&path.join(JJ));
+                jj = kind != EntryKind::Symlink || self.is_there(&path.join(JJ));
             } else {
                 own.add(name, self.open_inside(path, directory, name));
             }

@@ -95,6 +95,8 @@ impl Rules {
         for here in level.up() {
             match here.side {
                 Side::Inside => votes.ask(here, path, kind),
+                // Most places above have nothing to say, and the path would be built for nothing.
+                Side::Outside if !votes.count(here) => votes.pass(here),
                 Side::Outside => {
                     let Some(base) = &self.base else { break };
                     let path = resolved.get_or_insert_with(|| base.join(self.below_top(path)));
@@ -131,7 +133,18 @@ impl Votes {
             self.gitignore = self.gitignore.or_else(|| ask(gitignore, path, kind));
             self.exclude = self.exclude.or_else(|| ask(exclude, path, kind));
         }
+        self.pass(level);
+    }
+
+    fn pass(&mut self, level: &Level) {
         self.past_repository |= level.starts_repository;
+    }
+
+    /// Whether the files of a directory may still change something.
+    fn count(&self, level: &Level) -> bool {
+        let RuleFiles { rgignore, ignore, gitignore, exclude } = &level.files;
+        let git = !(self.past_repository || (gitignore.is_empty() && exclude.is_empty()));
+        git || !(rgignore.is_empty() && ignore.is_empty())
     }
 }
 

@@ -1,31 +1,26 @@
 //! Walks a tree by handles, one name at a time, never through a link, and leaves out what
-//! ripgrep's rules leave out.
+//! ripgrep's rules leave out. Several walkers share the tree.
 
 use std::ffi::{OsStr, OsString};
-use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bound::tree::EntryKind;
 use crate::call::{Stop, Watch};
 
-use super::dir::{Directory, Entry};
+use super::crew::Crew;
+use super::dir::Directory;
+use super::listing::{Listed, Names};
 use super::rule_files::RuleReader;
 use super::rules::{Level, Rules};
 
-/// Directories deeper than this are not kept open while their children wait.
+/// How many directories are kept open while others in them wait.
 const MAX_KEPT_OPEN: usize = 64;
 
-/// How many entries are read between two looks at the watch.
-const ENTRIES_PER_CHECK: usize = 1024;
-
-/// A file that the rules let through.
-pub(super) struct Candidate<'w> {
-    pub(super) directory: &'w Directory,
-    pub(super) name: &'w OsStr,
-    /// The search path, and the way from there.
-    pub(super) path: &'w Path,
-}
+/// Of a directory with many files, so many are one piece of work.
+const FILES_PER_PIECE: usize = 64;
 
 /// What a walk passed over for other reasons than the rules.
 #[derive(Debug, Default)]
@@ -36,134 +31,234 @@ pub(super) struct PassedOver {
     pub(super) not_utf8: u64,
 }
 
-/// A walk below one directory.
+/// A walk below one directory, as its walkers share it.
 pub(super) struct Walk<'w> {
     rules: &'w Rules,
     reader: &'w RuleReader<'w>,
+    above: &'w Arc<Level>,
     watch: &'w Watch,
-    waiting: Vec<Waiting>,
-    /// The directory that was read last, where its branch does not keep it open.
-    at_hand: Option<(Arc<Branch>, Directory)>,
-    passed: PassedOver,
+    kept_open: Arc<AtomicUsize>,
+    pub(super) crew: Crew<Work>,
+}
+
+/// A piece of a walk.
+pub(super) enum Work {
+    /// The directory that the walk starts in.
+    Top(Arc<Folder>),
+    /// A directory that waits to be entered.
+    Enter { parent: Arc<Branch>, name: OsString },
+    /// Files that the rules let through.
+    Files { folder: Arc<Folder>, names: Names },
+}
+
+/// An open directory with its path: the search path, and the way from there.
+pub(super) struct Folder {
+    pub(super) directory: Directory,
+    pub(super) path: Arc<Path>,
 }
 
 /// A directory that was entered, while directories in it wait.
-struct Branch {
+pub(super) struct Branch {
     parent: Option<Arc<Branch>>,
     name: OsString,
-    depth: usize,
     level: Arc<Level>,
-    handle: Option<Directory>,
+    kept: Option<Kept>,
 }
 
-/// A directory that waits to be entered.
-struct Waiting {
-    parent: Arc<Branch>,
-    name: OsString,
+/// A directory that is kept open, and counted as such.
+struct Kept {
+    folder: Arc<Folder>,
+    count: Arc<AtomicUsize>,
+}
+
+/// One of those who walk.
+pub(super) struct Walker<'w> {
+    walk: &'w Walk<'w>,
+    /// What is in the directory that is read.
+    entries: Names,
+    /// The directory that was read last, where its branch does not keep it open.
+    at_hand: Option<(Arc<Branch>, Arc<Folder>)>,
+    passed: PassedOver,
 }
 
 impl<'w> Walk<'w> {
-    pub(super) fn new(rules: &'w Rules, reader: &'w RuleReader<'w>, watch: &'w Watch) -> Self {
-        let passed = PassedOver::default();
-        Walk { rules, reader, watch, waiting: Vec::new(), at_hand: None, passed }
+    pub(super) fn new(
+        top: &Arc<Folder>,
+        rules: &'w Rules,
+        reader: &'w RuleReader<'w>,
+        above: &'w Arc<Level>,
+        watch: &'w Watch,
+    ) -> Self {
+        let crew = Crew::new(vec![Work::Top(Arc::clone(top))]);
+        Walk { rules, reader, above, watch, kept_open: Arc::default(), crew }
+    }
+}
+
+impl<'w> Walker<'w> {
+    pub(super) fn new(walk: &'w Walk<'w>) -> Self {
+        Walker { walk, entries: Names::default(), at_hand: None, passed: PassedOver::default() }
     }
 
-    /// Hands every file below `top` to `visit` that the rules let through.
+    /// Hands files to `visit` until there is no `next` piece of work.
     pub(super) fn run(
         mut self,
-        top: Directory,
-        above: &Arc<Level>,
-        mut visit: impl FnMut(Candidate<'_>) -> Result<(), Stop>,
+        next: &mut dyn FnMut() -> Option<Work>,
+        mut visit: impl FnMut(&Folder, &OsStr) -> Result<(), Stop>,
     ) -> Result<PassedOver, Stop> {
-        let path = self.rules.top.clone();
-        let (level, found) = self.read(&top, above, &path, &mut visit)?;
-        self.branch(Branch::new(None, OsString::new(), level), top, found);
-        while let Some(Waiting { parent, name }) = self.waiting.pop() {
-            self.watch.check()?;
-            let Ok(directory) = parent.open(&name, self.at_hand.as_ref()) else {
-                self.passed.unreadable += 1;
-                continue;
+        let mut own = None;
+        while let Some(work) = own.or_else(&mut *next) {
+            self.walk.watch.check()?;
+            own = match work {
+                Work::Top(top) => self.read(top, None, OsString::new(), &mut visit)?,
+                Work::Enter { parent, name } => match self.enter(&parent, &name) {
+                    Ok(folder) => self.read(Arc::new(folder), Some(parent), name, &mut visit)?,
+                    Err(_) => {
+                        self.passed.unreadable += 1;
+                        None
+                    }
+                },
+                Work::Files { folder, names } => {
+                    visit_all(&folder, &names, &mut visit)?;
+                    None
+                }
             };
-            let path = parent.path(&self.rules.top).join(&name);
-            let (level, found) = self.read(&directory, &parent.level, &path, &mut visit)?;
-            self.branch(Branch::new(Some(parent), name, level), directory, found);
         }
         Ok(self.passed)
     }
 
-    /// Lets the directories `found` in a branch wait.
-    fn branch(&mut self, mut branch: Branch, directory: Directory, found: Vec<OsString>) {
-        if found.is_empty() {
-            return;
-        }
-        let branch = if branch.depth < MAX_KEPT_OPEN {
-            branch.handle = Some(directory);
-            Arc::new(branch)
-        } else {
-            let branch = Arc::new(branch);
-            self.at_hand = Some((Arc::clone(&branch), directory));
-            branch
-        };
-        let waiting = found.into_iter().map(|name| Waiting { parent: Arc::clone(&branch), name });
-        self.waiting.extend(waiting);
+    fn enter(&self, parent: &Arc<Branch>, name: &OsStr) -> std::io::Result<Folder> {
+        let directory = parent.open(name, self.at_hand.as_ref())?;
+        let path = parent.path(&self.walk.rules.top).join(name).into();
+        Ok(Folder { directory, path })
     }
 
-    /// Visits the files of a directory. Returns its rules, and the directories in it to be entered.
+    /// Visits files of a directory and lets the rest of it wait. Returns the piece to go on with.
     fn read(
         &mut self,
-        directory: &Directory,
-        above: &Arc<Level>,
-        path: &Path,
-        visit: &mut impl FnMut(Candidate<'_>) -> Result<(), Stop>,
-    ) -> Result<(Arc<Level>, Vec<OsString>), Stop> {
-        let entries = self.entries(directory)?;
-        let level = self.reader.inside(above, path, directory, &entries);
-        let mut found = Vec::new();
-        for entry in entries {
-            match entry.kind {
+        folder: Arc<Folder>,
+        parent: Option<Arc<Branch>>,
+        name: OsString,
+        visit: &mut impl FnMut(&Folder, &OsStr) -> Result<(), Stop>,
+    ) -> Result<Option<Work>, Stop> {
+        let Walk { rules, reader, above, .. } = self.walk;
+        let Folder { directory, path } = &*folder;
+        if self.entries.fill(directory, self.walk.watch)? == Listed::Broken {
+            self.passed.unreadable += 1;
+        }
+        let above = parent.as_ref().map_or(*above, |parent| &parent.level);
+        let level = reader.inside(above, path, directory, &self.entries);
+        let mut trail = Trail::new(path);
+        let mut folders = Vec::new();
+        let mut pieces = vec![Names::default()];
+        for (name, kind) in self.entries.iter() {
+            match kind {
                 EntryKind::File | EntryKind::Directory => {}
                 EntryKind::Symlink | EntryKind::Other => continue,
             }
-            let path = path.join(&entry.name);
-            if self.rules.skip(&level, &path, entry.kind) {
+            if rules.skip(&level, trail.to(name), kind) {
                 continue;
             }
-            if entry.name.to_str().is_none() {
+            if name.to_str().is_none() {
                 self.passed.not_utf8 += 1;
-            } else if entry.kind == EntryKind::Directory {
-                found.push(entry.name);
-            } else {
-                self.watch.check()?;
-                visit(Candidate { directory, name: &entry.name, path: &path })?;
+            } else if kind == EntryKind::Directory {
+                folders.push(name.to_owned());
+            } else if let Some(names) = pieces.last_mut() {
+                names.push(name, kind);
+                if names.len() == FILES_PER_PIECE {
+                    pieces.push(Names::default());
+                }
             }
         }
-        Ok((level, found))
+        let first = pieces.pop().unwrap_or_default();
+        let mut own = None;
+        if !folders.is_empty() {
+            let parent = self.branch(&folder, parent, name, level);
+            let mut folders =
+                folders.into_iter().map(|name| Work::Enter { parent: Arc::clone(&parent), name });
+            // Someone else would have to find the way into a deep one again. Where files wait,
+            // those come first: a worker that goes on downwards would leave them open behind it.
+            if pieces.is_empty() {
+                own = folders.next_back();
+            }
+            self.walk.crew.add(folders);
+        }
+        if !pieces.is_empty() {
+            let files =
+                pieces.into_iter().map(|names| Work::Files { folder: Arc::clone(&folder), names });
+            self.walk.crew.add(files);
+        }
+        visit_all(&folder, &first, visit)?;
+        Ok(own)
     }
 
-    fn entries(&mut self, directory: &Directory) -> Result<Vec<Entry>, Stop> {
-        let mut entries = Vec::new();
-        let mut stopped = Ok(());
-        let read = directory.each(|name, kind| {
-            entries.push(Entry { name: name.to_owned(), kind });
-            if entries.len() % ENTRIES_PER_CHECK == 0 {
-                stopped = self.watch.check();
-            }
-            if stopped.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        stopped?;
-        if read.is_err() {
-            self.passed.unreadable += 1;
+    /// The branch of a directory in which others wait.
+    fn branch(
+        &mut self,
+        folder: &Arc<Folder>,
+        parent: Option<Arc<Branch>>,
+        name: OsString,
+        level: Arc<Level>,
+    ) -> Arc<Branch> {
+        let kept = Kept::new(folder, &self.walk.kept_open);
+        let at_hand = kept.is_none();
+        let branch = Arc::new(Branch { parent, name, level, kept });
+        if at_hand {
+            self.at_hand = Some((Arc::clone(&branch), Arc::clone(folder)));
         }
-        Ok(entries)
+        branch
+    }
+}
+
+fn visit_all(
+    folder: &Folder,
+    names: &Names,
+    visit: &mut impl FnMut(&Folder, &OsStr) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    names.iter().try_for_each(|(name, _)| visit(folder, name))
+}
+
+/// The path of a directory with room for the name of what is in it.
+pub(super) struct Trail {
+    path: Vec<u8>,
+    length: usize,
+}
+
+impl Trail {
+    pub(super) fn new(folder: &Path) -> Self {
+        let mut path = folder.as_os_str().as_bytes().to_vec();
+        if path.last() != Some(&b'/') {
+            path.push(b'/');
+        }
+        let length = path.len();
+        Trail { path, length }
+    }
+
+    /// The path of `name` in the directory.
+    pub(super) fn to(&mut self, name: &OsStr) -> &Path {
+        self.path.truncate(self.length);
+        self.path.extend_from_slice(name.as_bytes());
+        Path::new(OsStr::from_bytes(&self.path))
+    }
+}
+
+impl Kept {
+    /// None where too many are kept open already.
+    fn new(folder: &Arc<Folder>, count: &Arc<AtomicUsize>) -> Option<Kept> {
+        if count.fetch_add(1, Ordering::Relaxed) >= MAX_KEPT_OPEN {
+            count.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        }
+        Some(Kept { folder: Arc::clone(folder), count: Arc::clone(count) })
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Branch {
-    fn new(parent: Option<Arc<Branch>>, name: OsString, level: Arc<Level>) -> Self {
-        let depth = parent.as_ref().map_or(0, |parent| parent.depth + 1);
-        Branch { parent, name, depth, level, handle: None }
-    }
-
     /// Its path, where `top` is the one of the first branch.
     fn path(&self, top: &Path) -> PathBuf {
         let mut names: Vec<_> = self.up().map(|branch| &branch.name).collect();
@@ -182,15 +277,15 @@ impl Branch {
     fn open(
         self: &Arc<Branch>,
         name: &OsStr,
-        at_hand: Option<&(Arc<Branch>, Directory)>,
+        at_hand: Option<&(Arc<Branch>, Arc<Folder>)>,
     ) -> std::io::Result<Directory> {
-        if let Some((_, directory)) = at_hand.filter(|(branch, _)| Arc::ptr_eq(branch, self)) {
-            return directory.open_directory(name);
+        if let Some((_, folder)) = at_hand.filter(|(branch, _)| Arc::ptr_eq(branch, self)) {
+            return folder.directory.open_directory(name);
         }
         let mut names = vec![name];
         for branch in self.up() {
-            if let Some(handle) = &branch.handle {
-                return handle.open_below(names.into_iter().rev());
+            if let Some(kept) = &branch.kept {
+                return kept.folder.directory.open_below(names.into_iter().rev());
             }
             names.push(&branch.name);
         }

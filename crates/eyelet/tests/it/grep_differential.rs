@@ -6,7 +6,9 @@ use std::time::SystemTime;
 
 use eyelet::tools::{GrepFiles, GrepFilesArgs};
 use eyelet::{Environment, Report as _, Root, SandboxPolicy, SearchEngine, Tool as _, TurnContext};
-use testkit::{RandomQuery, RandomRepo};
+use testkit::{RandomQuery, RandomRepo, TempTree};
+
+use crate::searching;
 
 const REPOSITORIES: u64 = 100;
 const QUERIES: usize = 4;
@@ -141,4 +143,51 @@ fn real_rg(repo: &RandomRepo, query: &RandomQuery, path: &Path, more: &[&str]) -
 
 fn modified(path: &str) -> SystemTime {
     std::fs::metadata(path).and_then(|data| data.modified()).expect("nobody removes it")
+}
+
+/// Lines of all lengths, a match and perhaps a NUL, near the places where one of the two stops
+/// reading. Each is searched by a process of its own: the buffer of `rg` grows from file to file.
+#[test]
+fn large_files_are_answered_for_as_rg_does() {
+    const NEEDLE: &[u8] = b" needle ";
+    let tree = TempTree::new("");
+    let turn = searching::turn(&tree);
+    let mut random = fastrand::Rng::with_seed(7);
+    let edges = [64, 192, 256, 320, 512, 576, 640, 1728].map(|kilobytes| kilobytes * 1024);
+    for number in 0..120 {
+        let size = edges[random.usize(..edges.len())] + random.usize(..100_000);
+        let longest = [80, 5_000, 300_000, 700_000][random.usize(..4)];
+        let mut text = vec![b'x'; size];
+        let mut at = 0;
+        while at < size {
+            text[at] = b'\n';
+            at += 1 + random.usize(..longest);
+        }
+        let near = |random: &mut fastrand::Rng| {
+            let edge = edges[random.usize(..edges.len())] + random.usize(..40);
+            edge.saturating_sub(20).min(size - NEEDLE.len())
+        };
+        let at = near(&mut random);
+        text[at..at + NEEDLE.len()].copy_from_slice(NEEDLE);
+        match random.usize(..4) {
+            0 => text[near(&mut random)] = 0,
+            1 => text[(at + random.usize(..70_000)).min(size - 1)] = 0,
+            _ => {}
+        }
+        if random.usize(..8) == 0 {
+            text[..3].copy_from_slice(b"\xef\xbb\xbf");
+        }
+        let folder = format!("{number}");
+        tree.file(format!("{folder}/file"), &text);
+        for pattern in ["needle", r"\bneedle\b", "x needle x", r"x\z", "^(?:x+ needle )?x*$"] {
+            let search = |turn: &TurnContext| {
+                let path = Some(folder.clone());
+                let args = GrepFilesArgs { path, ..GrepFilesArgs::new(pattern) };
+                GrepFiles.run(args, turn).unwrap().files
+            };
+            let rg = turn.clone().with_search_engine(SearchEngine::Rg);
+            assert_eq!(search(&turn), search(&rg), "file {number}, {pattern}");
+        }
+        std::fs::remove_dir_all(tree.path().join(folder)).unwrap();
+    }
 }

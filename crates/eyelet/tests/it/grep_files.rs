@@ -166,6 +166,38 @@ fn pages_joined_give_the_whole() {
 }
 
 #[test]
+fn a_page_of_many_matches_is_exact_whatever_is_read() {
+    let tree = TempTree::new("");
+    let mut expected = Vec::new();
+    for number in 0..900_u64 {
+        let path = format!("{}/{}{}", number % 31, number % 2, number);
+        let matches = number % 3 > 0;
+        tree.file(&path, if matches { "foo" } else { "bar" });
+        let seconds = 1000 + number * 7 % 10;
+        tree.modified(&path, seconds);
+        if matches {
+            expected.push((std::cmp::Reverse(seconds), tree.at(&path)));
+        }
+    }
+    expected.sort();
+    let expected: Vec<_> = expected.into_iter().map(|(_, path)| path).collect();
+    let turn = turn(&tree);
+    for (offset, limit) in [(1, 1), (1, 7), (5, 100), (1, 599), (1, 600), (300, 299), (590, 2000)] {
+        let (offset, limit) = (Some(offset), Some(limit));
+        let args = GrepFilesArgs { offset, limit, ..GrepFilesArgs::new("foo") };
+        let report = GrepFiles.run(args, &turn).unwrap();
+        let (first, count) = (offset.unwrap() as usize - 1, limit.unwrap() as usize);
+        let last = expected.len().min(first + count);
+        assert_eq!(report.files, expected[first..last], "{offset:?} {limit:?}");
+        let next = (last < expected.len()).then_some(last as u64 + 1);
+        assert_eq!(report.next_offset, next, "{offset:?} {limit:?}");
+        if count < 100 {
+            assert!(report.searched.unwrap() < 300, "{:?}", report.searched);
+        }
+    }
+}
+
+#[test]
 fn an_offset_past_the_matches_is_an_error_unless_there_are_none() {
     let tree = TempTree::new("a = foo");
     check(

@@ -77,15 +77,62 @@ fn what_cannot_be_read_is_skipped_and_counted() {
 }
 
 #[test]
-fn a_line_above_the_memory_limit_ends_its_file_alone() {
+fn a_line_above_the_memory_limit_is_searched_as_it_comes() {
     let tree = TempTree::new("a = foo");
-    tree.file("huge", vec![b'x'; 20 << 20]);
-    let mut late = b"foo\n".to_vec();
-    late.resize(20 << 20, b'x');
-    tree.file("late", late);
-    let report = report("foo", &turn(&tree));
-    assert_eq!((report.files.len(), report.skipped.line_too_long), (2, 1));
-    assert_eq!(report.searched, Some(2));
+    let long = |start: &str, end: &str| {
+        let mut line = start.as_bytes().to_vec();
+        line.resize(20 << 20, b'x');
+        line.extend_from_slice(end.as_bytes());
+        line
+    };
+    tree.file("early", long("foo\n", ""));
+    tree.file("late", long("", "\nfoo"));
+    tree.file("inside", long("", "foo").repeat(2));
+    tree.file("without", long("", ""));
+    tree.file("binary", long("", "foo\0"));
+    for (pattern, files) in [
+        ("foo", 4),
+        ("^foo", 3),
+        ("foo$", 4),
+        (r"\Ax+foo\z", 0),
+        (r"^x+foo.x+foo$", 1),
+        (r"^(x+foo)+$", 1),
+        ("xfoo(?:$|x)", 1),
+        (r"\bfoo\b", 3),
+        ("FOO|bar", 0),
+        ("(?i)FOO$", 4),
+        (r"[^\pL]foo|^$", 0),
+    ] {
+        let report = report(pattern, &turn(&tree));
+        assert_eq!(report.files.len(), files, "{pattern}: {:?}", report.files);
+        assert_eq!((report.searched, report.skipped.line_too_long), (Some(6), 0), "{pattern}");
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_for_its_pattern_ends_its_file_alone() {
+    let tree = TempTree::new("a = foo");
+    // Unicode's word boundaries have no automaton beside text that is not ASCII.
+    let mut line = "é".repeat(10 << 20).into_bytes();
+    line.extend_from_slice(b" foo");
+    tree.file("long", line);
+    let report = report(r"\bfoo\b", &turn(&tree));
+    assert_eq!(report.files, [tree.at("a")]);
+    assert_eq!((report.searched, report.skipped.line_too_long), (Some(1), 1));
+}
+
+#[test]
+fn a_stop_is_heeded_within_a_long_line_by_every_worker() {
+    let tree = TempTree::new("");
+    for number in 0..8 {
+        tree.file(format!("{number}/long"), vec![b'x'; 32 << 20]);
+    }
+    let deadline = Instant::now() + Duration::from_millis(100);
+    let turn = turn(&tree).with_deadline(deadline);
+    let text = answer(&tree, &turn, r#"{"pattern":"(x.)*y"}"#);
+    let late = deadline.elapsed();
+    assert!(text.ends_with("error: timed_out"), "{text}");
+    assert!(late < Duration::from_millis(500), "{late:?}");
 }
 
 #[test]

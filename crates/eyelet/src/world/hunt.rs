@@ -1,0 +1,279 @@
+//! Which files are looked into, and when the page is certain.
+//!
+//! A search starts by looking into each file where the walk finds it, which is the least work where
+//! little matches. Where much does, most of that is for nothing: once a share of the page is found,
+//! the walk goes on with the times of the files alone, and the newest are looked into until the
+//! page is certain. Both ways are exact; only what they cost differs.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::bound::newest::{Hit, Newest};
+use crate::call::{Progress, Stop, Watch};
+
+use super::candidate::{Candidate, take_newest};
+use super::crew::Crew;
+use super::dir::Directory;
+use super::look::{Finding, Look, Origin};
+use super::query::Query;
+use super::search::{Tally, modified};
+use super::walk::{Folder, PassedOver, Trail};
+
+/// Once this share of the hits that a page needs is found, the rest is looked into newest first.
+const SHARE_FOUND: usize = 4;
+/// So many hits at least.
+const MIN_FOUND: u64 = 4;
+/// What the files that wait to be looked into may take, in bytes. Above it, they are looked into
+/// where they are found.
+const MAX_WAITING_BYTES: usize = 32 * 1024 * 1024;
+/// How many files are put in order at least before the next ones are.
+const MIN_ORDERED: usize = 256;
+
+/// What the workers of one search share.
+pub(super) struct Hunt<'h> {
+    query: &'h Query,
+    watch: &'h Watch,
+    progress: &'h Progress,
+    newest: Mutex<Newest>,
+    /// How many hits make the page certain.
+    wanted: usize,
+    /// Files wait to be looked into newest first.
+    waits: AtomicBool,
+    /// What those take in memory.
+    waiting_bytes: AtomicUsize,
+    /// A file that was changed before this time does not matter any more.
+    bar: AtomicI64,
+}
+
+/// One of those who look into files.
+pub(super) struct Worker<'w> {
+    hunt: &'w Hunt<'w>,
+    look: Look<'w>,
+    tally: Tally,
+    waiting: Vec<Candidate>,
+    /// The folder of the file that was looked into last.
+    at_hand: Option<(Arc<Path>, Directory, Trail)>,
+}
+
+impl<'h> Hunt<'h> {
+    pub(super) fn new(
+        query: &'h Query,
+        watch: &'h Watch,
+        progress: &'h Progress,
+        newest: Newest,
+    ) -> Self {
+        let wanted = newest.wanted();
+        Hunt {
+            query,
+            watch,
+            progress,
+            newest: Mutex::new(newest),
+            wanted,
+            waits: AtomicBool::new(false),
+            waiting_bytes: AtomicUsize::new(0),
+            bar: AtomicI64::new(i64::MIN),
+        }
+    }
+
+    /// The page, when the search is over.
+    pub(super) fn into_newest(self) -> Newest {
+        self.newest.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn newest(&self) -> MutexGuard<'_, Newest> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, hit: Hit) {
+        let mut newest = self.newest();
+        newest.add(hit);
+        if let Some(bar) = newest.bar() {
+            let modified = bar.modified.map_or(i64::MAX, nanoseconds);
+            self.bar.store(modified, Ordering::Relaxed);
+        }
+        let share = (self.wanted / SHARE_FOUND) as u64;
+        if newest.seen() == share.max(MIN_FOUND) {
+            self.waits.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a file that was changed then is too old to matter, whatever its path.
+    fn is_too_old(&self, modified: i64) -> bool {
+        modified < self.bar.load(Ordering::Relaxed)
+    }
+
+    /// Whether a file, and all that stand behind it, cannot change the page any more.
+    fn is_certain_before(&self, modified: i128, path: &Path) -> bool {
+        self.newest().bar().is_some_and(|bar| {
+            let path = path.as_os_str().as_bytes();
+            bar.modified.is_none_or(|time| {
+                modified < time || (modified == time && path >= bar.path.as_bytes())
+            })
+        })
+    }
+
+    /// Looks into files that wait below `top`, until the page is certain.
+    pub(super) fn newest_first(
+        &self,
+        mut waiting: Vec<Candidate>,
+        top: &Folder,
+    ) -> Result<Tally, Stop> {
+        let mut tally = Tally { searched: Some(0), ..Tally::default() };
+        let mut count = self.wanted.saturating_mul(2).max(MIN_ORDERED);
+        while !waiting.is_empty() {
+            let mut newest = take_newest(&mut waiting, count);
+            newest.reverse();
+            let crew = Crew::new(newest);
+            let certain = AtomicBool::new(false);
+            let workers = crew.run(
+                || Worker::new(self),
+                |worker, next| {
+                    while let Some(candidate) = next() {
+                        if !worker.look_into_candidate(&candidate, top)? {
+                            certain.store(true, Ordering::Relaxed);
+                            break;
+                        }
+                    }
+                    Ok(())
+                },
+            )?;
+            tally.add(&gather(workers).0);
+            if certain.into_inner() {
+                break;
+            }
+            count = count.saturating_mul(2);
+        }
+        Ok(tally)
+    }
+}
+
+impl<'w> Worker<'w> {
+    pub(super) fn new(hunt: &'w Hunt<'w>) -> Self {
+        let look = Look::new(hunt.query, hunt.watch);
+        let tally = Tally { searched: Some(0), ..Tally::default() };
+        Worker { hunt, look, tally, waiting: Vec::new(), at_hand: None }
+    }
+
+    /// Counts what the walk had to pass over.
+    pub(super) fn pass(&mut self, passed: &PassedOver) {
+        self.tally.unreadable += passed.unreadable;
+        self.tally.not_utf8 += passed.not_utf8;
+    }
+
+    /// Looks into the file that is the search path.
+    pub(super) fn look_into_named(&mut self, file: &File, path: &Path) -> Result<(), Stop> {
+        let modified = rustix::fs::fstat(file).ok().map(|stat| modified(&stat));
+        let finding = self.look.at(file, 0, Origin::Named)?;
+        if self.note(finding) {
+            self.hunt.add(Hit { path: path.to_string_lossy().into_owned(), modified });
+        }
+        Ok(())
+    }
+
+    /// Looks into a file that the walk has found, or lets it wait.
+    pub(super) fn visit(&mut self, folder: &Folder, name: &OsStr) -> Result<(), Stop> {
+        if self.hunt.waits.load(Ordering::Relaxed) {
+            return self.wait(folder, name);
+        }
+        let Ok((file, stat)) = folder.directory.open_regular(name) else {
+            self.tally.unreadable += 1;
+            return Ok(());
+        };
+        let changed = modified(&stat);
+        if self.hunt.is_too_old(nanoseconds(changed)) {
+            return Ok(());
+        }
+        let size = u64::try_from(stat.st_size).unwrap_or_default();
+        let finding = self.look.at(&file, size, Origin::Walked)?;
+        if self.note(finding) {
+            let path = Trail::new(&folder.path).to(name).to_string_lossy().into_owned();
+            self.hunt.add(Hit { path, modified: Some(changed) });
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, folder: &Folder, name: &OsStr) -> Result<(), Stop> {
+        self.hunt.watch.check()?;
+        let Ok(stat) = folder.directory.stat(name) else {
+            self.tally.unreadable += 1;
+            return Ok(());
+        };
+        let modified = modified(&stat);
+        if self.hunt.is_too_old(nanoseconds(modified)) {
+            return Ok(());
+        }
+        let candidate = Candidate { modified, folder: Arc::clone(&folder.path), name: name.into() };
+        let another =
+            self.waiting.last().is_none_or(|last| !Arc::ptr_eq(&last.folder, &folder.path));
+        let path_bytes = if another { folder.path.as_os_str().len() } else { 0 };
+        let bytes = candidate.cost() + path_bytes;
+        let all = self.hunt.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if all > MAX_WAITING_BYTES {
+            self.hunt.waits.store(false, Ordering::Relaxed);
+        }
+        self.waiting.push(candidate);
+        Ok(())
+    }
+
+    /// Looks into a file that waited. False where neither it nor those behind it matter.
+    fn look_into_candidate(&mut self, candidate: &Candidate, top: &Folder) -> Result<bool, Stop> {
+        let Candidate { modified, folder, name } = candidate;
+        if !self.at_hand.as_ref().is_some_and(|(path, ..)| Arc::ptr_eq(path, folder)) {
+            let below = folder.strip_prefix(&top.path).unwrap_or(folder);
+            let Ok(directory) = top.directory.open_below(below.iter()) else {
+                self.tally.unreadable += 1;
+                return Ok(true);
+            };
+            self.at_hand = Some((Arc::clone(folder), directory, Trail::new(folder)));
+        }
+        let Some((_, directory, trail)) = &mut self.at_hand else { return Ok(true) };
+        let path = trail.to(name);
+        if self.hunt.is_certain_before(*modified, path) {
+            return Ok(false);
+        }
+        let Ok((file, stat)) = directory.open_regular(name) else {
+            self.tally.unreadable += 1;
+            return Ok(true);
+        };
+        let path = path.to_string_lossy().into_owned();
+        let size = u64::try_from(stat.st_size).unwrap_or_default();
+        let finding = self.look.at(&file, size, Origin::Walked)?;
+        if self.note(finding) {
+            self.hunt.add(Hit { path, modified: Some(*modified) });
+        }
+        Ok(true)
+    }
+
+    /// Counts a file. Whether it is a hit.
+    fn note(&mut self, finding: Finding) -> bool {
+        match finding {
+            Finding::Match | Finding::NoMatch => {
+                self.hunt.progress.add(1);
+                self.tally.searched = self.tally.searched.map(|count| count + 1);
+            }
+            Finding::Unreadable => self.tally.unreadable += 1,
+            Finding::LineTooLong => self.tally.line_too_long += 1,
+        }
+        finding == Finding::Match
+    }
+}
+
+/// What all workers have counted, and the files that wait.
+pub(super) fn gather(workers: Vec<Worker<'_>>) -> (Tally, Vec<Candidate>) {
+    let mut tally = Tally { searched: Some(0), ..Tally::default() };
+    let mut waiting = Vec::new();
+    for worker in workers {
+        tally.add(&worker.tally);
+        waiting.extend(worker.waiting);
+    }
+    (tally, waiting)
+}
+
+/// A time as it fits into an atomic: those before 1677 and after 2262 are taken as these.
+fn nanoseconds(modified: i128) -> i64 {
+    i64::try_from(modified).unwrap_or(if modified < 0 { i64::MIN } else { i64::MAX })
+}
