@@ -226,7 +226,10 @@ fn without_a_project_nothing_is_reached_until_a_root_is_named() {
         let mut server = Server::run(command(&tree).arg("mcp").current_dir(cwd));
         server.greet("test", &json!({}));
         let said = server.error("read", json!({"path": tree.at("notes.txt")}));
-        assert!(said.ends_with("only a start with --root DIR opens a directory"), "{said}");
+        assert!(
+            said.contains("outside the roots, there are none; --root DIR at the start adds one"),
+            "{said}"
+        );
         let mut server =
             Server::run(command(&tree).args(["mcp", "--root", tree.str()]).current_dir(cwd));
         server.greet("test", &json!({}));
@@ -303,12 +306,20 @@ fn a_client_that_does_not_tell_its_roots_is_served_all_the_same() {
 }
 
 #[test]
-fn without_a_sandbox_that_can_be_enforced_no_command_runs() {
+fn commands_run_in_a_sandbox_unless_the_start_says_otherwise() {
     let tree = tree();
-    let mut server = Server::run(command(&tree).args(["mcp", "--sandbox", "read-only"]));
-    server.greet("test", &json!({}));
-    let answer = server.call("bash", json!({"command": "touch pwned"}));
-    assert!(!tree.path().join("pwned").exists(), "{answer}");
+    let beside = tree.beside().join("pwned");
+    let script = format!("touch pwned; touch '{}'", beside.display());
+    for (policy, writes_inside) in [(None, true), (Some("read-only"), false)] {
+        let _ = std::fs::remove_file(tree.path().join("pwned"));
+        let flags = policy.into_iter().flat_map(|policy| ["--sandbox", policy]);
+        let mut server = Server::run(command(&tree).arg("mcp").args(flags));
+        server.greet("test", &json!({}));
+        let said = server.text("bash", json!({"command": script}));
+        assert!(said.starts_with("[exit 1; "), "{said}");
+        assert_eq!(tree.path().join("pwned").exists(), writes_inside, "{said}");
+        assert!(!beside.exists(), "{said}");
+    }
 }
 
 #[test]
