@@ -81,7 +81,7 @@ fn amount(limit: &Limit) -> String {
     let value = limit.value;
     if limit.unit == "bytes" && value > 0 {
         for (size, name) in [(GIBIBYTE, "GiB"), (MEBIBYTE, "MiB")] {
-            if value % size == 0 {
+            if value.is_multiple_of(size) {
                 return format!("{} {name}", value / size);
             }
         }
@@ -94,7 +94,7 @@ fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

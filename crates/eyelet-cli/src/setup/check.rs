@@ -140,10 +140,10 @@ impl Server {
     /// What a server that ended said last.
     fn last_words(&mut self) -> String {
         let mut said = String::new();
-        if self.ended() {
-            if let Some(stderr) = self.0.stderr.take() {
-                let _ = stderr.take(MAX_ANSWER_BYTES).read_to_string(&mut said);
-            }
+        if self.ended()
+            && let Some(stderr) = self.0.stderr.take()
+        {
+            let _ = stderr.take(MAX_ANSWER_BYTES).read_to_string(&mut said);
         }
         match said.lines().rfind(|line| !line.trim().is_empty()) {
             Some(line) => format!("ends at once: {}", line.trim()),

@@ -165,10 +165,10 @@ impl Lines {
     }
 
     fn replace(&mut self, old: Range<usize>, new: Vec<String>) {
-        if let Some(before) = old.start.checked_sub(1).and_then(|place| self.lines.get_mut(place)) {
-            if !before.ends_with('\n') {
-                before.push_str(self.ending);
-            }
+        if let Some(before) = old.start.checked_sub(1).and_then(|place| self.lines.get_mut(place))
+            && !before.ends_with('\n')
+        {
+            before.push_str(self.ending);
         }
         let ending = self.ending;
         self.lines.splice(old, new.into_iter().map(|line| line + ending));
