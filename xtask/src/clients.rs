@@ -46,7 +46,9 @@ fn install_node(workspace: &Workspace) -> Result<(), String> {
     }
     cargo::run(
         Command::new("npm")
-            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
+            // Not `ci`: it refuses a lock file without the other platforms' optional parts.
+            .args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .arg("--loglevel=error")
             .current_dir(&folder),
     )?;
     fs::write(&done, lock).map_err(|error| format!("{}: {error}", done.display()))
