@@ -78,7 +78,7 @@ fn limits_as_a_table() {
           files a page, unless asked                    100 files        page with offset
           files a page, at most                         2,000 files      a higher limit is taken as this; page with offset
           a pattern or a glob                           8,192 bytes      `invalid_input`
-          a line of a searched file                     16 MiB           the file is searched up to that line
+          a line that has to be searched whole          16 MiB           the file is searched up to that line
         read
           lines a page                                  2,000 lines      `truncated` is true; page with offset
           a line                                        500 characters   cut; page with column
