@@ -4,7 +4,6 @@ use std::fmt;
 
 use base64::Engine as _;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::error::{ErrorCode, FunctionCallError, ToolError};
 use crate::limits::MAX_ANSWER_BYTES;
@@ -114,7 +113,7 @@ impl ToolOutput {
     ///
     /// # Errors
     /// `too_large` above [`MAX_ANSWER_BYTES`].
-    pub fn data(&self, attached: Attached) -> Result<Box<RawValue>, FunctionCallError> {
+    pub fn data(&self, attached: Attached) -> Result<String, FunctionCallError> {
         let mut json = self.report.data().map_err(|error| {
             FunctionCallError::Fatal(format!("the report cannot be written as JSON: {error}"))
         })?;
@@ -127,8 +126,7 @@ impl ToolOutput {
             }
         }
         within_cap(json.len())?;
-        RawValue::from_string(json)
-            .map_err(|error| FunctionCallError::Fatal(format!("the report is not JSON: {error}")))
+        Ok(json)
     }
 }
 
@@ -148,15 +146,13 @@ pub struct FunctionOutput {
 }
 
 /// The envelope dialect of a call: `{"ok":true,"data":…}` or `{"ok":false,"error":…}`.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Envelope {
     /// Whether the tool ran.
     pub ok: bool,
-    /// What it found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub data: Option<Box<RawValue>>,
+    /// What it found, as JSON text.
+    pub data: Option<String>,
     /// Why it did not run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolError>,
 }
 
@@ -179,8 +175,13 @@ impl Envelope {
 
     /// The envelope as one line of JSON, without a newline at its end.
     pub fn to_json(&self) -> String {
-        // Strings and raw JSON cannot fail to serialise.
-        serde_json::to_string(self).unwrap_or_default()
+        // By hand: an answer of megabytes is not to be parsed and written once more.
+        if let Some(data) = &self.data {
+            return ["{\"ok\":true,\"data\":", data, "}"].concat();
+        }
+        // Strings cannot fail to serialise.
+        let error = serde_json::to_string(&self.error).unwrap_or_default();
+        format!("{{\"ok\":false,\"error\":{error}}}")
     }
 }
 

@@ -44,7 +44,7 @@ fn could_not_run(failure: Failure) -> Failure {
 /// The report as data; an answer above the last cap has none.
 fn data(output: &ToolOutput) -> Map<String, Value> {
     let data = output.data(Attached::LeftOut).ok();
-    data.and_then(|data| serde_json::from_str(data.get()).ok()).unwrap_or_default()
+    data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default()
 }
 
 fn exit_code(data: &Map<String, Value>) -> ExitCode {
