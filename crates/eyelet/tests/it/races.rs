@@ -108,14 +108,18 @@ fn thousands_of_walks_beside_a_swapped_directory_never_leave_the_root() {
 #[test]
 fn the_same_race_catches_who_checks_a_path_and_opens_it_later() {
     race("races::the_same_race_catches_who_checks_a_path_and_opens_it_later", |tree| {
+        // How many there are in a given number of tries is the scheduler's affair.
         let mut leaks = 0;
-        for _ in 0..300_000 {
+        for _ in 0..5_000_000 {
+            if leaks == 100 {
+                break;
+            }
             let path = tree.join("flip/f");
             let Ok(real) = path.canonicalize() else { continue };
             if real.starts_with(tree) && std::fs::read(&path).is_ok_and(|text| text == b"CANARY") {
                 leaks += 1;
             }
         }
-        assert!(leaks >= 100, "{leaks} leaks: this race proves nothing");
+        assert_eq!(leaks, 100, "this race proves nothing");
     });
 }
