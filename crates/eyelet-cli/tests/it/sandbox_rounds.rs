@@ -39,7 +39,8 @@ fn when_eyelet_is_killed_its_commands_are_gone_within_a_second() {
         for round in 0..ROUNDS {
             let marker = marker();
             let mut eyelet = under_way(&workspace, flags, &marker);
-            let signal = [Signal::KILL, Signal::KILL, Signal::TERM, Signal::INT][round % 4];
+            // Not INT: who starts tests in the background may have it ignored.
+            let signal = [Signal::KILL, Signal::TERM][round % 2];
             kill_process(pid(&eyelet), signal).unwrap();
             eyelet.wait().unwrap();
             assert!(
