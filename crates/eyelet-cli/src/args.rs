@@ -13,6 +13,8 @@ use eyelet::{
 };
 use eyelet_mcp::ReplyForm;
 
+use crate::on_demand::OnDemand;
+
 /// Bounded, truthful tools for AI agents: list_dir, grep_files, read, bash
 #[derive(Debug, Parser)]
 #[command(
@@ -136,25 +138,25 @@ impl From<Engine> for SearchEngine {
 pub(crate) enum Command {
     /// Call a tool as a program does: JSON in, one line of JSON out
     #[command(after_help = "Exit status: 0 the tool ran, 1 it did not, 2 wrong command line.")]
-    Call(Call),
+    Call(OnDemand<Call>),
     /// List a directory
-    ListDir(ListDir),
+    ListDir(OnDemand<ListDir>),
     /// Find the files that contain a pattern, the newest first
     #[command(after_help = "Exit status: 0 files match, 1 none does or an error.")]
-    GrepFiles(GrepFiles),
+    GrepFiles(OnDemand<GrepFiles>),
     /// Show the lines of a text file
-    Read(Read),
+    Read(OnDemand<Read>),
     /// Run a command in a shell
     #[command(
         after_help = "Exit status: the command's own, 124 where it was timed out, 125 where it \
                             could not run."
     )]
-    Bash(Bash),
+    Bash(OnDemand<Bash>),
     /// Serve the tools to an agent over the Model Context Protocol, on stdin and stdout
     #[command(
         after_help = "The client's config names the program `eyelet` and the argument `mcp`."
     )]
-    Mcp(Mcp),
+    Mcp(OnDemand<Mcp>),
     /// Print the tools' definitions as JSON, to be offered to a model
     Tools {
         /// Whose form
@@ -174,10 +176,10 @@ pub(crate) enum Command {
     },
     /// Set a client up to start the server: print the entry, write it, or check it
     #[command(after_help = crate::setup::AFTER_HELP)]
-    Setup(crate::setup::Setup),
+    Setup(OnDemand<crate::setup::Setup>),
     /// Show what configures the server, and where each value comes from
     #[command(after_help = crate::config::AFTER_HELP)]
-    Config(crate::config::Config),
+    Config(OnDemand<crate::config::Config>),
     /// Print a script that completes eyelet's commands in a shell
     Completions {
         /// The shell that is to run it

@@ -21,7 +21,10 @@ pub(crate) fn run(command: &Call, before: &Surroundings) -> Result<ExitCode, Fai
         show::lines(&outcome?.function()?.content)?;
         return Ok(ExitCode::SUCCESS);
     }
-    envelope(&outcome)
+    let exit = envelope(&outcome)?;
+    // The process ends here: to free an answer of a million pieces one by one is of no use to anyone.
+    std::mem::forget(outcome);
+    Ok(exit)
 }
 
 /// Prints the envelope; whether the tool ran decides the exit code.
@@ -29,7 +32,7 @@ pub(crate) fn envelope(
     outcome: &Result<ToolOutput, FunctionCallError>,
 ) -> Result<ExitCode, Failure> {
     let envelope = Envelope::of(outcome, Attached::Inline);
-    show::json(&envelope.to_json())?;
+    show::json(&envelope)?;
     Ok(if envelope.ok { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 

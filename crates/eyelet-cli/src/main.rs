@@ -11,6 +11,7 @@ mod doctor;
 mod failure;
 mod limits;
 mod mcp;
+mod on_demand;
 mod pages;
 mod person;
 mod setup;

@@ -3,7 +3,7 @@
 //! On a terminal nothing that a file or a command printed may move the cursor, so control
 //! characters are escaped there; into a pipe the text goes unchanged.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
@@ -41,11 +41,12 @@ pub(crate) fn lines(lines: &str) -> io::Result<()> {
 }
 
 /// Writes one line of JSON.
-pub(crate) fn json(json: &str) -> io::Result<()> {
-    let stdout = io::stdout();
-    let mut line = if stdout.is_terminal() { escaped_json(json) } else { json.to_owned() };
-    line.push('\n');
-    write(&mut stdout.lock(), line.as_bytes())
+pub(crate) fn json(json: &impl Display) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    if stdout.is_terminal() {
+        return write(&mut stdout, format!("{}\n", escaped_json(&json.to_string())).as_bytes());
+    }
+    tolerant(writeln!(stdout, "{json}").and_then(|()| stdout.flush()))
 }
 
 /// Writes a listing, with colours where they can be seen.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 
 use crate::args::Cli;
 use crate::config;
@@ -13,8 +13,11 @@ use crate::show;
 /// The command line; or the exit code, where it asked for help or was wrong and that is told.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     let said = Cli::command().try_get_matches().map_err(|error| told(&error))?;
-    let line = config::with_layers(&said).map_err(Failure::report)?;
-    Cli::try_parse_from(line).map_err(|error| told(&error))
+    match config::with_layers(&said).map_err(Failure::report)? {
+        Some(line) => Cli::try_parse_from(line),
+        None => Cli::from_arg_matches(&said),
+    }
+    .map_err(|error| told(&error))
 }
 
 /// Tells what clap says, in one line where something is wrong.

@@ -175,13 +175,22 @@ impl Envelope {
 
     /// The envelope as one line of JSON, without a newline at its end.
     pub fn to_json(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// One line of JSON, without a newline at its end.
+impl fmt::Display for Envelope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // By hand: an answer of megabytes is not to be parsed and written once more.
         if let Some(data) = &self.data {
-            return ["{\"ok\":true,\"data\":", data, "}"].concat();
+            f.write_str("{\"ok\":true,\"data\":")?;
+            f.write_str(data)?;
+            return f.write_str("}");
         }
         // Strings cannot fail to serialise.
         let error = serde_json::to_string(&self.error).unwrap_or_default();
-        format!("{{\"ok\":false,\"error\":{error}}}")
+        write!(f, "{{\"ok\":false,\"error\":{error}}}")
     }
 }
 

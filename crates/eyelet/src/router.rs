@@ -38,7 +38,7 @@ impl ToolRouter {
     /// Adds a tool; one of the same name is replaced.
     #[must_use]
     pub fn with(mut self, tool: impl Tool) -> Self {
-        let name = tool.definition().name;
+        let name = tool.name();
         self.tools.retain(|entry| entry.name != name);
         self.tools.push(Entry { name, tool: Box::new(tool) });
         self

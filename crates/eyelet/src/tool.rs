@@ -22,6 +22,12 @@ pub trait Tool: Send + Sync + 'static {
     /// What a model is told about it.
     fn definition(&self) -> ToolDefinition;
 
+    /// The name it is called by, the definition's. A tool that says it here as well spares a host
+    /// that only calls it the making of its definition.
+    fn name(&self) -> &'static str {
+        self.definition().name
+    }
+
     /// Does the work.
     ///
     /// # Errors

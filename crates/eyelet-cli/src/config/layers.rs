@@ -8,11 +8,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, CommandFactory as _};
+use clap::{Arg, ArgMatches, Args as _, Command, CommandFactory as _};
 use serde_json::{Map, Value};
 
 use super::{Joined, Kind, LAYERED, SETTINGS, Setting, is_list, kind};
-use crate::args::Cli;
+use crate::args::{Cli, Mcp};
 use crate::failure::Failure;
 use crate::setup::Home;
 
@@ -42,18 +42,18 @@ pub(super) struct UserFile {
     keys: Map<String, Value>,
 }
 
-/// The command line with what the lower layers add to it, where its command has layers.
-pub(crate) fn with_layers(said: &ArgMatches) -> Result<Vec<OsString>, Failure> {
-    let mut line: Vec<_> = env::args_os().collect();
+/// The command line with what the lower layers add to it, where they add anything.
+pub(crate) fn with_layers(said: &ArgMatches) -> Result<Option<Vec<OsString>>, Failure> {
     if !said.subcommand_name().is_some_and(|name| LAYERED.contains(&name)) {
-        return Ok(line);
+        return Ok(None);
     }
     let (_, in_force) = of(said)?;
-    let lower = in_force.into_iter().flat_map(|value| value.values);
-    for given in lower.filter(|given| given.source != Source::Flag) {
-        line.extend(given.as_flag());
+    let values = in_force.into_iter().flat_map(|value| value.values);
+    let lower: Vec<_> = values.filter(|given| given.source != Source::Flag).collect();
+    if lower.is_empty() {
+        return Ok(None);
     }
-    Ok(line)
+    Ok(Some(env::args_os().chain(lower.iter().flat_map(Given::as_flag)).collect()))
 }
 
 /// What is in force for the command line of this process.
@@ -63,10 +63,10 @@ pub(super) fn in_force() -> Result<(Option<UserFile>, Vec<InForce>), Failure> {
 }
 
 fn of(said: &ArgMatches) -> Result<(Option<UserFile>, Vec<InForce>), Failure> {
-    let Some((name, below)) = said.subcommand() else { return Ok((None, Vec::new())) };
-    let command = Cli::command();
-    let args = command.find_subcommand(name).map(|layered| layered.get_arguments());
-    let args: Vec<_> = args.into_iter().flatten().collect();
+    let Some((_, below)) = said.subcommand() else { return Ok((None, Vec::new())) };
+    // Every layered command has the server's flags.
+    let server = Mcp::augment_args(Command::new("mcp"));
+    let args: Vec<_> = server.get_arguments().collect();
     check_variables()?;
     let file = UserFile::read()?;
     let mut in_force = Vec::new();

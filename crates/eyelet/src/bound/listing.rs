@@ -152,13 +152,18 @@ impl Found {
             ));
         }
         let places = self.tree.places();
-        self.page.sort_unstable_by_key(|(id, _)| places.get(*id));
-        let entry = |(id, _)| {
+        let mut by_place = vec![None; places.len()];
+        for (id, _) in &self.page {
+            if let Some(place) = places.get(*id).and_then(|place| by_place.get_mut(*place)) {
+                *place = Some(*id);
+            }
+        }
+        let entry = |id| {
             let node = self.tree.node_mut(id)?;
             let (depth, kind) = (node.level, node.name.kind);
             Some(ListedEntry { name: node.name.take_shown(), depth, kind })
         };
-        Ok((self.page.into_iter().filter_map(entry).collect(), is_cut))
+        Ok((by_place.into_iter().flatten().filter_map(entry).collect(), is_cut))
     }
 
     fn room_for_more_line(&self) -> bool {

@@ -91,9 +91,13 @@ impl Tool for Bash {
     type Args = BashArgs;
     type Report = BashReport;
 
+    fn name(&self) -> &'static str {
+        "bash"
+    }
+
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: "bash",
+            name: self.name(),
             title: "Run a command",
             description: format!(
                 "Runs a command with bash -c and returns its exit code, stdout and stderr. Of each \

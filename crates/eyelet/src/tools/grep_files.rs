@@ -91,9 +91,13 @@ impl Tool for GrepFiles {
     type Args = GrepFilesArgs;
     type Report = GrepFilesReport;
 
+    fn name(&self) -> &'static str {
+        "grep_files"
+    }
+
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: "grep_files",
+            name: self.name(),
             title: "Find files by content",
             description: format!(
                 "Finds the files whose content matches a regular expression and lists their paths, \

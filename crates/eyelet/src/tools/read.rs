@@ -147,9 +147,13 @@ impl Tool for Read {
     type Args = ReadArgs;
     type Report = ReadReport;
 
+    fn name(&self) -> &'static str {
+        "read"
+    }
+
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: "read",
+            name: self.name(),
             title: "Read a file",
             description: format!(
                 "Reads a text file, {MAX_LINES} lines at most, and tells how many lines it has. \

@@ -6,6 +6,9 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::atomic::AtomicBool;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::Ordering;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 
@@ -21,6 +24,8 @@ const BUFFER: usize = 32 * 1024;
 #[derive(Debug)]
 pub(crate) struct Directory {
     handle: OwnedFd,
+    /// Whether its entries were read, so that the handle stands at their end.
+    was_read: AtomicBool,
     /// Where something in it, or below it, may be hidden.
     veil: Option<Veil>,
 }
@@ -29,7 +34,11 @@ impl Directory {
     /// Opens the directory that a call asked for; a link to one is followed.
     pub(crate) fn open(path: &ConfinedPath) -> Result<Directory, OpenFailure> {
         let Opened { handle, veil } = path.open(Want::Directory)?;
-        Ok(Directory { handle, veil })
+        Ok(Directory::new(handle, veil))
+    }
+
+    fn new(handle: OwnedFd, veil: Option<Veil>) -> Directory {
+        Directory { handle, was_read: AtomicBool::new(false), veil }
     }
 
     /// Opens the directory `name` in this one, if it is one and no link.
@@ -48,7 +57,7 @@ impl Directory {
             let hidden = std::sync::Arc::clone(&veil.hidden);
             hidden.concerns(&real).then_some(Veil { hidden, real })
         });
-        Ok(Directory { handle, veil })
+        Ok(Directory::new(handle, veil))
     }
 
     /// Opens the directory at the end of `names`, one step at a time.
@@ -63,8 +72,10 @@ impl Directory {
         match here {
             Some(directory) => Ok(directory),
             None => {
+                // It shares its position with this one.
+                let was_read = AtomicBool::new(true);
                 let handle = self.handle.try_clone()?;
-                Ok(Directory { handle, veil: self.veil.clone() })
+                Ok(Directory { handle, was_read, veil: self.veil.clone() })
             }
         }
     }
@@ -116,7 +127,9 @@ impl Directory {
         &self,
         mut visit: impl FnMut(&CStr, FileType) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        rustix::fs::seek(&self.handle, rustix::fs::SeekFrom::Start(0))?;
+        if self.was_read.swap(true, Ordering::Relaxed) {
+            rustix::fs::seek(&self.handle, rustix::fs::SeekFrom::Start(0))?;
+        }
         let mut buffer = Vec::with_capacity(BUFFER);
         let mut entries = rustix::fs::RawDir::new(&self.handle, buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {

@@ -8,6 +8,7 @@ use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
+use eyelet::Progress;
 use serde_json::{Value, json};
 use testkit::TempTree;
 
@@ -396,4 +397,14 @@ fn a_tree_too_deep_for_one_path_is_listed_to_its_end() {
         &json!({"dir_path": tree.str(), "depth": 100, "limit": 100}),
     );
     assert_eq!(listing["content"].as_str().unwrap().lines().count(), 41);
+}
+
+#[test]
+fn directories_that_the_page_does_not_need_are_not_read() {
+    let tree = TempTree::new("a/1\na/2\nb/1\nc/1\nd/1");
+    let seen = Progress::default();
+    let turn = turn(tree.path()).with_progress(seen.clone());
+    content(&turn, "list_dir", &json!({ "dir_path": tree.str(), "limit": 5 }));
+    // The four of the top, and the two of the first below it.
+    assert_eq!(seen.count(), 6);
 }

@@ -1,0 +1,38 @@
+//! Subcommands whose flags are built once they are asked for: most of a short call's start would
+//! go into the help of commands that nobody called.
+
+use std::ops::Deref;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+
+/// The arguments of a subcommand.
+#[derive(Debug)]
+pub(crate) struct OnDemand<A>(A);
+
+impl<A> Deref for OnDemand<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        &self.0
+    }
+}
+
+impl<A: Args> Args for OnDemand<A> {
+    fn augment_args(command: Command) -> Command {
+        command.defer(A::augment_args)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command.defer(A::augment_args_for_update)
+    }
+}
+
+impl<A: FromArgMatches> FromArgMatches for OnDemand<A> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        A::from_arg_matches(matches).map(OnDemand)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
