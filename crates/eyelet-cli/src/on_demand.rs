@@ -3,6 +3,7 @@
 
 use std::ops::Deref;
 
+use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 /// The arguments of a subcommand.
@@ -19,12 +20,18 @@ impl<A> Deref for OnDemand<A> {
 
 impl<A: Args> Args for OnDemand<A> {
     fn augment_args(command: Command) -> Command {
-        command.defer(A::augment_args)
+        command.defer(|command| as_before(command, A::augment_args))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        command.defer(A::augment_args_for_update)
+        command.defer(|command| as_before(command, A::augment_args_for_update))
     }
+}
+
+/// What a subcommand says of itself stands, whatever the types of its arguments say of theirs.
+fn as_before(command: Command, augment: fn(Command) -> Command) -> Command {
+    let (about, long) = (command.get_about().cloned(), command.get_long_about().cloned());
+    augment(command).about(Resettable::from(about)).long_about(Resettable::from(long))
 }
 
 impl<A: FromArgMatches> FromArgMatches for OnDemand<A> {
