@@ -129,6 +129,17 @@ fn judge(target: Target, contenders: &[Times], ratios: &[Ratio]) -> Vec<Verdict>
                 reached: times.median_ms <= milliseconds,
             })
             .collect(),
+        Target::Always { who, milliseconds } => of(contenders, who)
+            .map(|times| {
+                let longest = times.samples_ms.iter().copied().fold(0.0, f64::max);
+                Verdict {
+                    what: format!("{who}, the longest"),
+                    measured: format!("{longest:.2} ms"),
+                    target: format!("at most {milliseconds} ms"),
+                    reached: longest <= milliseconds,
+                }
+            })
+            .collect(),
         Target::MemoryOf { who, peer } => of(contenders, who)
             .zip(of(contenders, peer))
             .filter_map(|(ours, peers)| {

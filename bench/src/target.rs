@@ -9,6 +9,8 @@ pub(crate) enum Target {
     Faster { than: &'static str, times: f64 },
     /// The median of this contender of ours is at most so long.
     Within { who: &'static str, milliseconds: f64 },
+    /// Each sample of this contender of ours is at most so long.
+    Always { who: &'static str, milliseconds: f64 },
     /// The peak of this contender of ours is at most so much.
     Memory { who: &'static str, mebibytes: f64 },
     /// The peak of this contender of ours is not above that of the peer.

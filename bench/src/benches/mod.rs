@@ -3,6 +3,7 @@
 mod list;
 mod read;
 mod search;
+mod stop;
 
 use crate::Result;
 use crate::corpus::Corpus;

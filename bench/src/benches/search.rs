@@ -1,13 +1,14 @@
 //! `grep_files`: which files hold a pattern, newest first, beside ripgrep.
 
 use std::cmp::Reverse;
+use std::path::Path;
 
 use eyelet::tools::{GrepFiles, GrepFilesArgs};
 use eyelet::{SandboxPolicy, Tool as _, TurnContext};
 use serde_json::json;
 
 use crate::Result;
-use crate::benches::{Bench, NeedsCorpus, Surroundings, equal, text};
+use crate::benches::{Bench, NeedsCorpus, Surroundings, equal, stop, text};
 use crate::contender::{Contender, Side, command};
 use crate::race::{Check, Work};
 use crate::target::Target;
@@ -23,6 +24,8 @@ pub(crate) const BENCH: Bench = Bench {
         "before anything is timed, the pages of every pattern of the list, at limits 1, 100 and 2000, \
          with and without a glob, are equal to what `rg --sortr` prints, cut; files of equal time in \
          order of their path, which rg leaves open",
+        "`from cancel to answer` is how long a call through the library goes on that was cancelled after \
+         100 ms; a deadline stops it in the same places",
     ],
     works,
 };
@@ -33,6 +36,8 @@ const UNSORTED: &str = "rg -l";
 
 const NOWHERE: &str = "qqzz_nowhere_in_it";
 const COMMON: &str = "include";
+/// Slow to search for: an automaton of many states.
+const COSTLY: &str = r"(?:\pL|\d|-){200}Q";
 
 const LIMITS: [u64; 3] = [1, 100, 2000];
 const GLOBS: [Option<&str>; 2] = [None, Some("*.[ch]")];
@@ -132,6 +137,10 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
         work("common pattern, limit 2000", &corpus, COMMON, 2000, 2.4, 1.0),
         work("50 files, start included", &project, "ERROR", 100, 1.0, 1.0),
         work("50 files, no match, start included", &project, NOWHERE, 100, 1.0, 1.0),
+        stop::work("stop, no match", Path::new(&corpus), NOWHERE),
+        stop::work("stop, many automaton states", Path::new(&corpus), COSTLY),
+        stop::work("stop, in one line of 1 GiB", &surroundings.fixtures.long_line()?, NOWHERE),
+        stop::work("stop, both", &surroundings.fixtures.long_line()?, COSTLY),
     ])
 }
 

@@ -25,7 +25,7 @@ const SEARCHER_BYTES: usize = 64 * 1024;
 /// buffer has this size after it has grown twice: up to here it is read as ripgrep reads.
 const MAX_WHOLE_LINE_BYTES: usize = 9 * SEARCHER_BYTES;
 /// How much is looked at byte by byte between two looks at the watch.
-const PIECE_BYTES: usize = 32 * 1024;
+const PIECE_BYTES: usize = 8 * 1024;
 /// A file with a line above this many bytes that cannot be looked at byte by byte is left.
 pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 

@@ -1,0 +1,56 @@
+//! How long a search goes on after it was cancelled.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use eyelet::tools::{GrepFiles, GrepFilesArgs};
+use eyelet::{CancelFlag, ErrorCode, SandboxPolicy, Tool as _, TurnContext};
+
+use crate::Result;
+use crate::contender::Contender;
+use crate::race::Work;
+use crate::target::Target;
+
+const STOP: &str = "eyelet, from cancel to answer";
+/// Long enough for every worker to be at work, and shorter than any of the searches.
+const BEFORE: Duration = Duration::from_millis(100);
+
+/// A search for `pattern` that is cancelled: each has to end soon.
+pub(crate) fn work(name: &str, path: &Path, pattern: &'static str) -> Work {
+    let path = path.to_owned();
+    let measure = {
+        let path = path.clone();
+        move || stopped(&path, pattern)
+    };
+    Work {
+        name: name.to_owned(),
+        check: Box::new(move || {
+            stopped(&path, pattern).map(|_| "a cancelled search says so".to_owned())
+        }),
+        contenders: vec![Contender::timed(STOP, measure)],
+        targets: vec![Target::Always { who: STOP, milliseconds: 50.0 }],
+    }
+}
+
+fn stopped(path: &Path, pattern: &str) -> Result<Duration> {
+    let cancel = CancelFlag::default();
+    let turn = TurnContext::new("/", SandboxPolicy::Off)
+        .map_err(|error| error.to_string())?
+        .with_cancel(cancel.clone());
+    let waiting = thread::spawn(move || {
+        thread::sleep(BEFORE);
+        cancel.cancel();
+        Instant::now()
+    });
+    let path = path.to_str().ok_or("a path is not UTF-8")?.to_owned();
+    let args = GrepFilesArgs { path: Some(path), ..GrepFilesArgs::new(pattern) };
+    let answer = GrepFiles.run(args, &turn);
+    let end = Instant::now();
+    let cancelled = waiting.join().map_err(|_| "the thread that cancels panicked")?;
+    match answer {
+        Err(error) if error.code == ErrorCode::Cancelled => Ok(end.duration_since(cancelled)),
+        Err(error) => Err(error.to_string()),
+        Ok(_) => Err("the search was over before it was cancelled".into()),
+    }
+}
