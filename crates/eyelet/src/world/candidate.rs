@@ -1,4 +1,4 @@
-//! Files that wait to be looked into, newest first.
+//! Files that wait to be looked into, newest first. A tree may have a million: they are packed.
 
 use std::cmp::Ordering;
 use std::ffi::OsStr;
@@ -6,40 +6,147 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+/// What the packed form of a time is counted in.
+const SECOND: i128 = 1_000_000_000;
+
 /// A file that the rules let through.
-pub(super) struct Candidate {
+#[derive(Clone, Copy)]
+pub(super) struct Candidate<'w> {
     /// In nanoseconds since 1970.
     pub(super) modified: i128,
-    pub(super) folder: Arc<Path>,
-    pub(super) name: Box<OsStr>,
+    pub(super) folder: &'w Arc<Path>,
+    pub(super) name: &'w OsStr,
 }
 
-impl Candidate {
-    /// What keeping it costs in memory, its folder's path apart.
-    pub(super) fn cost(&self) -> usize {
-        // The allocator rounds up and adds a word.
-        size_of::<Candidate>() + self.name.len() + 24
+/// The files that one worker lets wait.
+#[derive(Default)]
+pub(super) struct Part {
+    store: Store,
+    files: Vec<Packed>,
+}
+
+/// The files that all workers let wait.
+#[derive(Default)]
+pub(super) struct Waiting {
+    stores: Vec<Store>,
+    files: Vec<Packed>,
+}
+
+/// Where the paths of packed files stand.
+#[derive(Default)]
+struct Store {
+    folders: Vec<Arc<Path>>,
+    names: Vec<u8>,
+}
+
+/// A candidate whose path stands in a store.
+pub(super) struct Packed {
+    seconds: i64,
+    nanoseconds: u32,
+    folder: u32,
+    name: u32,
+    name_bytes: u16,
+    store: u16,
+}
+
+impl Part {
+    /// Lets a file wait. Returns what that costs in memory, or none where there is no room.
+    pub(super) fn add(&mut self, file: Candidate<'_>) -> Option<usize> {
+        let Store { folders, names } = &mut self.store;
+        let is_new = folders.last().is_none_or(|last| !Arc::ptr_eq(last, file.folder));
+        let packed = Packed {
+            seconds: file.modified.div_euclid(SECOND).try_into().ok()?,
+            nanoseconds: file.modified.rem_euclid(SECOND).try_into().ok()?,
+            folder: if is_new { folders.len() } else { folders.len() - 1 }.try_into().ok()?,
+            name: names.len().try_into().ok()?,
+            name_bytes: file.name.len().try_into().ok()?,
+            store: 0,
+        };
+        let mut cost = size_of::<Packed>() + file.name.len();
+        if is_new {
+            folders.push(Arc::clone(file.folder));
+            cost += size_of::<Arc<Path>>() + file.folder.as_os_str().len();
+        }
+        names.extend_from_slice(file.name.as_bytes());
+        self.files.push(packed);
+        Some(cost)
+    }
+}
+
+impl FromIterator<Part> for Waiting {
+    fn from_iter<I: IntoIterator<Item = Part>>(parts: I) -> Self {
+        let mut waiting = Waiting::default();
+        for (store, part) in (0..).zip(parts) {
+            waiting.files.extend(part.files.into_iter().map(|file| Packed { store, ..file }));
+            waiting.stores.push(part.store);
+        }
+        waiting
+    }
+}
+
+impl Waiting {
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty()
     }
 
-    /// Newest first, equal times by the bytes of the path.
-    fn order(&self, other: &Candidate) -> Ordering {
-        other.modified.cmp(&self.modified).then_with(|| self.path_order(other))
+    /// Takes the newest `count` out, in order.
+    pub(super) fn take_newest(&mut self, count: usize) -> Vec<Packed> {
+        let Waiting { stores, files } = self;
+        let mut newest = std::mem::take(files);
+        if count < newest.len() {
+            // Those that stay come first, so that the others can be split off.
+            let stay = newest.len() - count;
+            newest.select_nth_unstable_by(stay, |one, other| order(stores, other, one));
+            let taken = newest.split_off(stay);
+            *files = std::mem::replace(&mut newest, taken);
+        }
+        newest.sort_unstable_by(|one, other| order(stores, one, other));
+        newest
     }
 
-    fn path_order(&self, other: &Candidate) -> Ordering {
+    /// A file that was taken out of here.
+    pub(super) fn candidate(&self, file: &Packed) -> Option<Candidate<'_>> {
+        candidate(&self.stores, file)
+    }
+}
+
+fn candidate<'s>(stores: &'s [Store], file: &Packed) -> Option<Candidate<'s>> {
+    let Store { folders, names } = stores.get(usize::from(file.store))?;
+    let start = usize::try_from(file.name).ok()?;
+    let name = names.get(start..start + usize::from(file.name_bytes))?;
+    Some(Candidate {
+        modified: i128::from(file.seconds) * SECOND + i128::from(file.nanoseconds),
+        folder: folders.get(usize::try_from(file.folder).ok()?)?,
+        name: OsStr::from_bytes(name),
+    })
+}
+
+/// Newest first, equal times by the bytes of the path.
+fn order(stores: &[Store], one: &Packed, other: &Packed) -> Ordering {
+    let time = |file: &Packed| (file.seconds, file.nanoseconds);
+    time(other).cmp(&time(one)).then_with(|| {
+        match (candidate(stores, one), candidate(stores, other)) {
+            (Some(one), Some(other)) => one.path_order(other),
+            (one, other) => one.is_some().cmp(&other.is_some()),
+        }
+    })
+}
+
+impl Candidate<'_> {
+    fn path_order(self, other: Candidate<'_>) -> Ordering {
         let (one, another) = (self.name.as_bytes(), other.name.as_bytes());
-        if Arc::ptr_eq(&self.folder, &other.folder) {
+        if Arc::ptr_eq(self.folder, other.folder) {
             return one.cmp(another);
         }
-        let (left, right) = (bytes(&self.folder), bytes(&other.folder));
+        let (left, right) = (bytes(self.folder), bytes(other.folder));
         let both = left.len().min(right.len());
         left.get(..both).cmp(&right.get(..both)).then_with(|| {
             // One of the two has nothing left.
             let left = left.get(both..).unwrap_or_default().iter();
             let right = right.get(both..).unwrap_or_default().iter();
-            left.chain(slash(&self.folder))
+            left.chain(slash(self.folder))
                 .chain(one)
-                .cmp(right.chain(slash(&other.folder)).chain(another))
+                .cmp(right.chain(slash(other.folder)).chain(another))
         })
     }
 }
@@ -51,21 +158,6 @@ fn bytes(path: &Path) -> &[u8] {
 /// What stands between a folder's path and a name in it.
 fn slash(folder: &Path) -> &'static [u8] {
     if bytes(folder).last() == Some(&b'/') { b"" } else { b"/" }
-}
-
-/// Takes the newest `count` out of `candidates`, in order.
-pub(super) fn take_newest(candidates: &mut Vec<Candidate>, count: usize) -> Vec<Candidate> {
-    if count < candidates.len() {
-        // Those that stay come first, so that the others can be split off.
-        let stay = candidates.len() - count;
-        candidates.select_nth_unstable_by(stay, |one, other| other.order(one));
-        let mut newest = candidates.split_off(stay);
-        newest.sort_unstable_by(Candidate::order);
-        return newest;
-    }
-    let mut all = std::mem::take(candidates);
-    all.sort_unstable_by(Candidate::order);
-    all
 }
 
 #[cfg(test)]

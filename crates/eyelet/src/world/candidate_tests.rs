@@ -1,12 +1,29 @@
-use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{Candidate, take_newest};
+use super::{Candidate, Part, Waiting};
 
-fn candidate(modified: i128, path: &str) -> Candidate {
-    let path = Path::new(path);
-    let (folder, name) = (path.parent().unwrap().into(), path.file_name().unwrap());
-    Candidate { modified, folder, name: OsStr::new(name).into() }
+fn part<'p>(files: impl IntoIterator<Item = (i128, &'p str)>) -> Part {
+    let mut part = Part::default();
+    for (modified, path) in files {
+        let path = Path::new(path);
+        let folder: Arc<Path> = path.parent().unwrap().into();
+        let name = path.file_name().unwrap();
+        part.add(Candidate { modified, folder: &folder, name }).unwrap();
+    }
+    part
+}
+
+fn taken(mut waiting: Waiting, count: usize) -> Vec<(i128, String)> {
+    let mut taken = Vec::new();
+    while !waiting.is_empty() {
+        for file in waiting.take_newest(count) {
+            let file = waiting.candidate(&file).unwrap();
+            let path = file.folder.join(file.name).to_str().unwrap().to_owned();
+            taken.push((file.modified, path));
+        }
+    }
+    taken
 }
 
 #[test]
@@ -14,15 +31,20 @@ fn the_newest_come_first_and_equal_times_by_the_bytes_of_the_path() {
     let paths = ["/a/b/c", "/a-b/c", "/a/b", "/a.c", "/a/b!/x", "/a/b/c/d", "/ä", "/a/", "/b/a"];
     let mut sorted = paths.map(|path| path.trim_end_matches('/'));
     sorted.sort_unstable();
-    let mut all: Vec<_> = paths.iter().map(|path| candidate(7, path)).collect();
-    all.push(candidate(9, "/z"));
-    all.push(candidate(-1, "/0"));
-    let mut taken = Vec::new();
-    while !all.is_empty() {
-        taken.extend(take_newest(&mut all, 2));
-    }
-    let taken: Vec<_> = taken.iter().map(|one| one.folder.join(&*one.name)).collect();
-    let taken: Vec<_> = taken.iter().map(|path| path.to_str().unwrap()).collect();
+    let (some, others) = paths.split_at(4);
+    let parts = [
+        part(some.iter().map(|path| (7, *path)).chain([(9, "/z")])),
+        part(others.iter().map(|path| (7, *path)).chain([(-1, "/0")])),
+    ];
+    let taken: Vec<_> = taken(parts.into_iter().collect(), 2);
+    let taken: Vec<_> = taken.iter().map(|(_, path)| path.as_str()).collect();
     let expected: Vec<_> = ["/z"].into_iter().chain(sorted).chain(["/0"]).collect();
     assert_eq!(taken, expected);
+}
+
+#[test]
+fn times_come_back_as_they_were() {
+    let times = [i128::from(i64::MAX) * 1_000_000_000, 1_999_999_999, 1, 0, -1, -1_999_999_999];
+    let all = [part(times.map(|time| (time, "/f")))].into_iter().collect();
+    assert_eq!(taken(all, 9).iter().map(|(time, _)| *time).collect::<Vec<_>>(), times);
 }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::bound::newest::{Hit, Newest};
 use crate::call::{Progress, Stop, Watch};
 
-use super::candidate::{Candidate, take_newest};
+use super::candidate::{Candidate, Part, Waiting};
 use super::crew::Crew;
 use super::dir::Directory;
 use super::look::{Finding, Look, Origin};
@@ -54,7 +54,7 @@ pub(super) struct Worker<'w> {
     hunt: &'w Hunt<'w>,
     look: Look<'w>,
     tally: Tally,
-    waiting: Vec<Candidate>,
+    waiting: Part,
     /// The folder of the file that was looked into last.
     at_hand: Option<(Arc<Path>, Directory, Trail)>,
 }
@@ -117,23 +117,20 @@ impl<'h> Hunt<'h> {
     }
 
     /// Looks into files that wait below `top`, until the page is certain.
-    pub(super) fn newest_first(
-        &self,
-        mut waiting: Vec<Candidate>,
-        top: &Folder,
-    ) -> Result<Tally, Stop> {
+    pub(super) fn newest_first(&self, mut waiting: Waiting, top: &Folder) -> Result<Tally, Stop> {
         let mut tally = Tally { searched: Some(0), ..Tally::default() };
         let mut count = self.wanted.saturating_mul(2).max(MIN_ORDERED);
         while !waiting.is_empty() {
-            let mut newest = take_newest(&mut waiting, count);
+            let mut newest = waiting.take_newest(count);
             newest.reverse();
             let crew = Crew::new(newest);
             let certain = AtomicBool::new(false);
             let workers = crew.run(
                 || Worker::new(self),
                 |worker, next| {
-                    while let Some(candidate) = next() {
-                        if !worker.look_into_candidate(&candidate, top)? {
+                    while let Some(file) = next() {
+                        let Some(candidate) = waiting.candidate(&file) else { continue };
+                        if !worker.look_into_candidate(candidate, top)? {
                             certain.store(true, Ordering::Relaxed);
                             break;
                         }
@@ -155,7 +152,7 @@ impl<'w> Worker<'w> {
     pub(super) fn new(hunt: &'w Hunt<'w>) -> Self {
         let look = Look::new(hunt.query, hunt.watch);
         let tally = Tally { searched: Some(0), ..Tally::default() };
-        Worker { hunt, look, tally, waiting: Vec::new(), at_hand: None }
+        Worker { hunt, look, tally, waiting: Part::default(), at_hand: None }
     }
 
     /// Counts what the walk had to pass over.
@@ -176,8 +173,8 @@ impl<'w> Worker<'w> {
 
     /// Looks into a file that the walk has found, or lets it wait.
     pub(super) fn visit(&mut self, folder: &Folder, name: &OsStr) -> Result<(), Stop> {
-        if self.hunt.waits.load(Ordering::Relaxed) {
-            return self.wait(folder, name);
+        if self.hunt.waits.load(Ordering::Relaxed) && self.wait(folder, name)? {
+            return Ok(());
         }
         let Ok((file, stat)) = folder.directory.open_regular(name) else {
             self.tally.unreadable += 1;
@@ -196,31 +193,32 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    fn wait(&mut self, folder: &Folder, name: &OsStr) -> Result<(), Stop> {
+    /// Lets a file wait, or leaves it where it does not matter. False where there is no room.
+    fn wait(&mut self, folder: &Folder, name: &OsStr) -> Result<bool, Stop> {
         self.hunt.watch.check()?;
         let Ok(stat) = folder.directory.stat(name) else {
             self.tally.unreadable += 1;
-            return Ok(());
+            return Ok(true);
         };
         let modified = modified(&stat);
         if self.hunt.is_too_old(nanoseconds(modified)) {
-            return Ok(());
+            return Ok(true);
         }
-        let candidate = Candidate { modified, folder: Arc::clone(&folder.path), name: name.into() };
-        let another =
-            self.waiting.last().is_none_or(|last| !Arc::ptr_eq(&last.folder, &folder.path));
-        let path_bytes = if another { folder.path.as_os_str().len() } else { 0 };
-        let bytes = candidate.cost() + path_bytes;
+        let candidate = Candidate { modified, folder: &folder.path, name };
+        let Some(bytes) = self.waiting.add(candidate) else { return Ok(false) };
         let all = self.hunt.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
         if all > MAX_WAITING_BYTES {
             self.hunt.waits.store(false, Ordering::Relaxed);
         }
-        self.waiting.push(candidate);
-        Ok(())
+        Ok(true)
     }
 
     /// Looks into a file that waited. False where neither it nor those behind it matter.
-    fn look_into_candidate(&mut self, candidate: &Candidate, top: &Folder) -> Result<bool, Stop> {
+    fn look_into_candidate(
+        &mut self,
+        candidate: Candidate<'_>,
+        top: &Folder,
+    ) -> Result<bool, Stop> {
         let Candidate { modified, folder, name } = candidate;
         if !self.at_hand.as_ref().is_some_and(|(path, ..)| Arc::ptr_eq(path, folder)) {
             let below = folder.strip_prefix(&top.path).unwrap_or(folder);
@@ -232,7 +230,7 @@ impl<'w> Worker<'w> {
         }
         let Some((_, directory, trail)) = &mut self.at_hand else { return Ok(true) };
         let path = trail.to(name);
-        if self.hunt.is_certain_before(*modified, path) {
+        if self.hunt.is_certain_before(modified, path) {
             return Ok(false);
         }
         let Ok((file, stat)) = directory.open_regular(name) else {
@@ -243,7 +241,7 @@ impl<'w> Worker<'w> {
         let size = u64::try_from(stat.st_size).unwrap_or_default();
         let finding = self.look.at(&file, size, Origin::Walked)?;
         if self.note(finding) {
-            self.hunt.add(Hit { path, modified: Some(*modified) });
+            self.hunt.add(Hit { path, modified: Some(modified) });
         }
         Ok(true)
     }
@@ -263,13 +261,13 @@ impl<'w> Worker<'w> {
 }
 
 /// What all workers have counted, and the files that wait.
-pub(super) fn gather(workers: Vec<Worker<'_>>) -> (Tally, Vec<Candidate>) {
+pub(super) fn gather(workers: Vec<Worker<'_>>) -> (Tally, Waiting) {
     let mut tally = Tally { searched: Some(0), ..Tally::default() };
-    let mut waiting = Vec::new();
-    for worker in workers {
+    let count = |worker: Worker<'_>| {
         tally.add(&worker.tally);
-        waiting.extend(worker.waiting);
-    }
+        worker.waiting
+    };
+    let waiting = workers.into_iter().map(count).collect();
     (tally, waiting)
 }
 

@@ -49,12 +49,14 @@ struct Seen {
     least: u32,
     last: bool,
     turns: u32,
+    least_turns: u32,
 }
 
 impl Seen {
-    /// At least this many tries, and a hundred times as many where the swaps come slowly.
-    fn at_least(least: u32) -> Seen {
-        Seen { tries: 0, least, last: true, turns: 0 }
+    /// At least this many tries, and so many answers that differ from the one before. Where the
+    /// swaps come slowly, a hundred times as many tries.
+    fn at_least(least: u32, least_turns: u32) -> Seen {
+        Seen { tries: 0, least, last: true, turns: 0, least_turns }
     }
 
     fn note(&mut self, inside: bool) {
@@ -62,10 +64,10 @@ impl Seen {
         self.last = inside;
     }
 
-    /// Whether to try once more: answers have to have differed from the one before a thousand times.
+    /// Whether to try once more.
     fn more(&mut self) -> bool {
         self.tries += 1;
-        let noticed = self.turns >= 1_000;
+        let noticed = self.turns >= self.least_turns;
         assert!(noticed || self.tries / 100 < self.least, "only {} turns noticed", self.turns);
         self.tries <= self.least || !noticed
     }
@@ -79,7 +81,7 @@ fn confined(tree: &Path) -> TurnContext {
 fn a_million_reads_beside_a_swapped_directory_never_leave_the_root() {
     race("races::a_million_reads_beside_a_swapped_directory_never_leave_the_root", |tree| {
         let turn = confined(tree);
-        let mut seen = Seen::at_least(1_000_000);
+        let mut seen = Seen::at_least(1_000_000, 1_000);
         while seen.more() {
             let path = if seen.tries % 2 == 0 { "flip/f" } else { "flip/sub/g" };
             match Read.run(ReadArgs::new(path), &turn) {
@@ -105,7 +107,7 @@ fn thousands_of_walks_beside_a_swapped_directory_never_leave_the_root() {
     race("races::thousands_of_walks_beside_a_swapped_directory_never_leave_the_root", |tree| {
         let turn = confined(tree);
         let top = tree.to_str().unwrap();
-        let mut seen = Seen::at_least(2_000);
+        let mut seen = Seen::at_least(2_000, 100);
         while seen.more() {
             let args = ListDirArgs { depth: Some(9), ..ListDirArgs::new(top) };
             let listing = ListDir.run(args, &turn).unwrap();
