@@ -8,6 +8,7 @@
 mod calls;
 mod client;
 mod http;
+mod life;
 mod message;
 mod metrics;
 mod pool;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::TempTree;
 
-use crate::mcp_client::{LONG, Server, text_of};
+use crate::mcp_client::{LONG, Server, WRONG_ARGUMENTS, spill_folders, text_of};
 use crate::run::command;
 
 fn tree() -> TempTree {
@@ -93,24 +93,15 @@ fn arguments_are_lenient_with_numbers_and_strict_with_names() {
         ));
         assert_eq!(text_of(&server.message()), "[lines 1-1 of 1]\none", "{limit}");
     }
-    for arguments in [
-        r#"{"path":"notes.txt","limit":-1}"#,
-        r#"{"path":"notes.txt","limit":1.5}"#,
-        r#"{"path":"notes.txt","limit":true}"#,
-        r#"{"path":"notes.txt","limit":[]}"#,
-        r#"{"path":"notes.txt","limit":18446744073709551616}"#,
-        r#"{"path":"notes.txt","limit":"x"}"#,
-        r#"{"path":"notes.txt","limitt":1}"#,
-        r#"{"path":"notes.txt","path":"notes.txt"}"#,
-        "{}",
-    ] {
+    for (arguments, named) in WRONG_ARGUMENTS {
         server.line(format!(
             r#"{{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{{"name":"read","arguments":{arguments}}}}}"#
         ));
         let answer = server.message();
         assert_eq!(answer["result"]["isError"], true, "{arguments}: {answer}");
         let said = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(said.starts_with("failed to parse function arguments: "), "{said}");
+        let expected = format!("failed to parse function arguments: {named}");
+        assert!(said.starts_with(&expected), "{arguments}: {said}");
     }
 }
 
@@ -217,13 +208,6 @@ fn a_command_has_none_of_the_servers_descriptors() {
     let (_, fds) = said.split_once('\n').unwrap();
     // The fourth is the listing's own.
     assert_eq!(fds, "0 1 2 3 ");
-}
-
-/// The folders that servers keep output in.
-fn spill_folders(tree: &TempTree) -> usize {
-    let entries = std::fs::read_dir(tree.beside()).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.starts_with("eyelet-")).count()
 }
 
 /// A server with a command that runs and one that left output; and the command's process.
