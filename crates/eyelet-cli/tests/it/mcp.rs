@@ -192,12 +192,36 @@ fn the_budget_is_that_of_the_client() {
         let mut params = json!({
             "name": "bash", "arguments": {"command": "yes 0123456789012345678901234567890 | head -9999"}
         });
-        if let Some(model) = model {
-            params["_meta"] = json!({"x-codex-turn-metadata": {"model": model}});
+        // As an object, or as JSON in a string.
+        let metadata = model.map(|model| json!({"model": model}));
+        let text = metadata.as_ref().map(|metadata| json!(metadata.to_string()));
+        for metadata in [metadata, text] {
+            if let Some(metadata) = metadata {
+                params["_meta"] = json!({"x-codex-turn-metadata": metadata});
+            }
+            let said = text_of(&server.request("tools/call", params.clone())).len();
+            assert!(said <= budget && said > budget - 1000, "{client} {params}: {said}");
         }
-        let said = text_of(&server.request("tools/call", params)).len();
-        assert!(said <= budget && said > budget - 1000, "{client} {model:?}: {said}");
     }
+}
+
+#[test]
+fn the_newest_protocol_names_the_client_with_each_request() {
+    let tree = tree();
+    let mut server = Server::start(&tree, &[]);
+    let flood = json!({"command": "yes 0123456789012345678901234567890 | head -9999"});
+    for (client, budget) in [("claude-code", 49_000), ("copilot-cli", 20_000)] {
+        let params = json!({
+            "_meta": meta(client, json!({})), "name": "bash", "arguments": flood
+        });
+        let said = text_of(&server.request("tools/call", params)).len();
+        assert!(said <= budget && said > budget - 1000, "{client}: {said}");
+    }
+    let mut server = Server::start(&tree, &["--reply-bytes", "200000"]);
+    let params = json!({"_meta": meta("claude-code", json!({}))});
+    let tools = server.request("tools/list", params);
+    let told = &tools["result"]["tools"][0]["_meta"]["anthropic/maxResultSizeChars"];
+    assert_eq!(*told, 200_000, "{tools}");
 }
 
 #[test]

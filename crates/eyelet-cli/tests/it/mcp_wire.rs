@@ -1,6 +1,7 @@
 //! `eyelet mcp` under hostile bytes, floods and sudden ends: group F of the security model.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -161,14 +162,18 @@ fn a_client_that_does_not_read_is_waited_for_in_bounded_memory() {
     let mut messages = vec![json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}}})];
-    for id in 1..=150 {
+    // More than the server holds, so that it stops to listen.
+    let last = 1500;
+    for id in 1..=last {
         messages.push(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
             "params": {"name": "read", "arguments": {"path": "big.txt"}}}));
     }
-    use std::io::{BufRead as _, Write as _};
-    for message in messages {
-        writeln!(stdin, "{message}").unwrap();
-    }
+    let writer = std::thread::spawn(move || {
+        for message in messages {
+            writeln!(stdin, "{message}").unwrap();
+        }
+        stdin
+    });
     std::thread::sleep(Duration::from_secs(1));
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let resident = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -177,11 +182,11 @@ fn a_client_that_does_not_read_is_waited_for_in_bounded_memory() {
     let stdout = std::io::BufReader::new(child.stdout.take().unwrap());
     let ids: BTreeSet<u64> = stdout
         .lines()
-        .take(151)
+        .take(last + 1)
         .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["id"].as_u64().unwrap())
         .collect();
-    assert_eq!(ids.len(), 151);
-    drop(stdin);
+    assert_eq!(ids.len(), last + 1);
+    drop(writer.join().unwrap());
     assert!(child.wait().unwrap().success());
 }
 
