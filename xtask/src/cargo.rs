@@ -46,6 +46,7 @@ pub(crate) fn examples(workspace: &Workspace) -> Result<(), String> {
 pub(crate) struct Built {
     pub(crate) tests: Vec<PathBuf>,
     pub(crate) eyelet: PathBuf,
+    pub(crate) conformance_server: PathBuf,
 }
 
 pub(crate) fn built(workspace: &Workspace) -> Result<Built, String> {
@@ -63,7 +64,7 @@ pub(crate) fn built(workspace: &Workspace) -> Result<Built, String> {
 /// Reads cargo's messages, one JSON object a line, as far as it takes to find the programs.
 fn programs(messages: &str) -> Result<Built, String> {
     let mut tests = Vec::new();
-    let mut eyelet = None;
+    let (mut eyelet, mut conformance_server) = (None, None);
     for line in messages.lines() {
         let Some(program) = between(line, "\"executable\":\"", "\"") else { continue };
         let is_test = between(line, "\"profile\":{", "}")
@@ -72,10 +73,14 @@ fn programs(messages: &str) -> Result<Built, String> {
             tests.push(program.into());
         } else if program.ends_with("/eyelet") {
             eyelet = Some(program.into());
+        } else if program.ends_with("/conformance_server") {
+            conformance_server = Some(program.into());
         }
     }
     let eyelet = eyelet.ok_or("cargo test made no program `eyelet`")?;
-    Ok(Built { tests, eyelet })
+    let conformance_server =
+        conformance_server.ok_or("cargo test made no program `conformance_server`")?;
+    Ok(Built { tests, eyelet, conformance_server })
 }
 
 fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
@@ -106,9 +111,12 @@ mod tests {
         let messages = r#"{"reason":"compiler-artifact","target":{"test":true},"profile":{"opt_level":"0","test":false},"executable":null}
 {"reason":"compiler-artifact","target":{"test":true},"profile":{"opt_level":"0","test":true},"executable":"/t/deps/it-1"}
 {"reason":"compiler-artifact","target":{"test":true},"profile":{"opt_level":"0","test":false},"executable":"/t/debug/eyelet"}
+{"reason":"compiler-artifact","target":{"test":false},"profile":{"opt_level":"0","test":false},"executable":"/t/debug/examples/conformance_server"}
 {"reason":"build-finished","success":true}"#;
         let built = programs(messages).unwrap();
         assert_eq!(built.tests, [PathBuf::from("/t/deps/it-1")]);
         assert_eq!(built.eyelet, PathBuf::from("/t/debug/eyelet"));
+        let server = PathBuf::from("/t/debug/examples/conformance_server");
+        assert_eq!(built.conformance_server, server);
     }
 }

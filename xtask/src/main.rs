@@ -5,6 +5,7 @@ mod agents;
 mod bench;
 mod cargo;
 mod clients;
+mod conformance;
 mod needs;
 mod ripgrep;
 mod second_user;
@@ -33,7 +34,7 @@ const STEPS: &[Step] = &[
     Step { name: "clients: python", run: clients::python },
     Step { name: "clients: typescript", run: clients::typescript },
     Step { name: "clients: inspector", run: clients::inspector },
-    Step { name: "clients: conformance", run: clients::conformance },
+    Step { name: "clients: conformance", run: conformance::check },
 ];
 
 /// Where the project stands.

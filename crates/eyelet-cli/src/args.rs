@@ -8,12 +8,14 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use eyelet::limits::MAX_ARGUMENT_BYTES;
-use eyelet::{
-    DefinitionFormat, ReplyBudget, SandboxPolicy, SearchEngine, ToolDefinition, ToolRouter,
-};
+use eyelet::{DefinitionFormat, ReplyBudget, ToolDefinition, ToolRouter};
 use eyelet_mcp::ReplyForm;
 
 use crate::on_demand::OnDemand;
+
+mod surroundings;
+
+pub(crate) use surroundings::{SURROUNDINGS, Surroundings};
 
 /// Bounded, truthful tools for AI agents: list_dir, grep_files, read, bash
 #[derive(Debug, Parser)]
@@ -29,109 +31,6 @@ pub(crate) struct Cli {
     pub(crate) surroundings: Surroundings,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// The heading of the flags that every tool's command takes.
-pub(crate) const SURROUNDINGS: &str = "Where and how tools run";
-
-/// Where and how tools run.
-///
-/// Not clap's `global`: there a `--root` after the command would silently replace one before it.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = SURROUNDINGS)]
-pub(crate) struct Surroundings {
-    /// Working directory [default: the current one]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) cwd: Option<PathBuf>,
-    /// Confine to this directory; may be given several times [default: not confined]
-    #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) roots: Vec<PathBuf>,
-    /// Let list_dir, grep_files and read reach everything in spite of --root; secrets stay hidden
-    #[arg(long)]
-    pub(crate) read_anywhere: bool,
-    /// Hide what GLOB matches, absolute or relative to each root; may be given several times
-    #[arg(long = "deny", value_name = "GLOB")]
-    pub(crate) denied: Vec<String>,
-    /// What grep_files searches with: ripgrep's libraries or the program [default: embedded]
-    #[arg(long, value_enum, value_name = "ENGINE")]
-    pub(crate) search_engine: Option<Engine>,
-    /// Most bytes in a file of kept bash output; all files together have four times that
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) spill_bytes: Option<u64>,
-    /// What commands may do: write nothing, write in the roots, or all that you may [default: full]
-    #[arg(long, value_enum, value_name = "POLICY")]
-    pub(crate) sandbox: Option<Policy>,
-    /// Let sandboxed commands reach the network
-    #[arg(long)]
-    pub(crate) network: bool,
-    /// Give sandboxed commands this variable, too; may be given several times
-    #[arg(long = "env", value_name = "NAME")]
-    pub(crate) environment_names: Vec<OsString>,
-    /// Let sandboxed commands read only the system and the roots, and run none where `eyelet doctor`
-    /// knows a gap
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// Sandbox without namespaces, as on machines that refuse them
-    #[arg(long, hide = true)]
-    pub(crate) force_tier2: bool,
-}
-
-impl Surroundings {
-    /// What was said before the command and after it: roots add up, of the rest the later counts.
-    pub(crate) fn with(&self, after: &Surroundings) -> Surroundings {
-        Surroundings {
-            cwd: after.cwd.clone().or_else(|| self.cwd.clone()),
-            roots: self.roots.iter().chain(&after.roots).cloned().collect(),
-            read_anywhere: self.read_anywhere || after.read_anywhere,
-            denied: self.denied.iter().chain(&after.denied).cloned().collect(),
-            search_engine: after.search_engine.or(self.search_engine),
-            spill_bytes: after.spill_bytes.or(self.spill_bytes),
-            sandbox: after.sandbox.or(self.sandbox),
-            network: self.network || after.network,
-            environment_names: self
-                .environment_names
-                .iter()
-                .chain(&after.environment_names)
-                .cloned()
-                .collect(),
-            strict: self.strict || after.strict,
-            force_tier2: self.force_tier2 || after.force_tier2,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Policy {
-    Off,
-    ReadOnly,
-    WorkspaceWrite,
-    Full,
-}
-
-impl From<Policy> for SandboxPolicy {
-    fn from(policy: Policy) -> Self {
-        match policy {
-            Policy::Off => SandboxPolicy::Off,
-            Policy::ReadOnly => SandboxPolicy::ReadOnly,
-            Policy::WorkspaceWrite => SandboxPolicy::WorkspaceWrite,
-            Policy::Full => SandboxPolicy::Full,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Engine {
-    Embedded,
-    Rg,
-}
-
-impl From<Engine> for SearchEngine {
-    fn from(engine: Engine) -> Self {
-        match engine {
-            Engine::Embedded => SearchEngine::Embedded,
-            Engine::Rg => SearchEngine::Rg,
-        }
-    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use eyelet::ToolRouter;
-use eyelet::limits::{EVERYONE, Limit};
+use eyelet::limits::{EVERYONE, Limit, SERVER};
 use serde_json::{Value, json};
 
 use crate::args::Form;
@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::show;
 
 const EVERY_TOOL: &str = "every tool";
+const THE_SERVER: &str = "the server";
 
 pub(crate) fn run(form: Form) -> Result<ExitCode, Failure> {
     let rows = rows();
@@ -36,7 +37,8 @@ fn rows() -> Vec<Row> {
     let own = definitions.into_iter().flat_map(|definition| {
         definition.limits.into_iter().map(move |limit| Row { tool: definition.name, limit })
     });
-    everyone.chain(own).collect()
+    let server = SERVER.iter().map(|limit| Row { tool: THE_SERVER, limit: *limit });
+    everyone.chain(own).chain(server).collect()
 }
 
 fn table(rows: &[Row]) -> String {
@@ -67,7 +69,10 @@ fn json(rows: &[Row]) -> Value {
 fn markdown(rows: &[Row]) -> String {
     let mut text = String::from("| tool | what | limit | beyond it |\n|---|---|---|---|\n");
     for Row { tool, limit } in rows {
-        let tool = if *tool == EVERY_TOOL { (*tool).to_owned() } else { format!("`{tool}`") };
+        let tool = match *tool {
+            EVERY_TOOL | THE_SERVER => (*tool).to_owned(),
+            name => format!("`{name}`"),
+        };
         let (what, beyond) = (limit.what, limit.beyond);
         let _ = writeln!(text, "| {tool} | {what} | {} | {beyond} |", amount(limit));
     }

@@ -122,7 +122,11 @@ fn tell_person(options: &Options, router: &ToolRouter) {
     } else {
         show::note(&format!("confined to {}", roots.join(", ")));
     }
-    show::note("connect a client: claude mcp add --scope user eyelet -- eyelet mcp");
+    let program = env::args_os().next().unwrap_or_else(|| "eyelet".into());
+    let program = program.to_string_lossy();
+    show::note(&format!(
+        "connect a client: {program} setup CLIENT --write, one of {program} setup --list"
+    ));
     show::note(
         "or in its config: {\"mcpServers\":{\"eyelet\":{\"command\":\"eyelet\",\"args\":[\"mcp\"]}}}",
     );

@@ -15,20 +15,21 @@ use bytes::Bytes;
 use eyelet::ToolRouter;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, HOST, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use hyper::body;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::runtime::Builder;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::life::{END_TIME, live, stop_calls, told_to_end};
+use crate::message::{self, Incoming};
 use crate::session::Session;
-use crate::stdio::{END_TIME, stop_calls, told_to_end};
+use crate::splitter::Line;
 use crate::{Options, Shared, Token};
 
 /// The path that speaks the protocol.
@@ -69,12 +70,7 @@ struct Door {
 /// # Errors
 /// Where the socket or the process's threads cannot be had.
 pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
-    let spill = Arc::clone(&options.spill);
-    let shared = Shared::new(options, router);
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let served = runtime.block_on(async {
+    live(options, router, async |shared| {
         http.listener.set_nonblocking(true)?;
         let is_local = http.listener.local_addr()?.ip().is_loopback();
         let listener = tokio::net::TcpListener::from_std(http.listener.try_clone()?)?;
@@ -94,11 +90,8 @@ pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Resul
             told = told_to_end() => told?,
         }
         stop_calls(&shared, Instant::now() + END_TIME).await;
-        io::Result::Ok(())
-    });
-    runtime.shutdown_background();
-    spill.end();
-    served
+        Ok(())
+    })
 }
 
 /// A connection, and how many requests it has under way.
@@ -156,7 +149,7 @@ impl Drop for UnderWay {
 }
 
 impl Door {
-    async fn answer(&self, request: Request<Incoming>, under_way: UnderWay) -> Reply {
+    async fn answer(&self, request: Request<body::Incoming>, under_way: UnderWay) -> Reply {
         let headers = request.headers();
         if !self.is_our_name(headers.get(HOST)) {
             return plain(StatusCode::FORBIDDEN, "the Host header is not a name of this server");
@@ -194,8 +187,8 @@ impl Door {
     }
 
     /// Takes the body within its bounds, then lets the protocol answer.
-    async fn converse(&self, request: Request<Incoming>) -> Reply {
-        let (head, body) = request.into_parts();
+    async fn converse(&self, request: Request<body::Incoming>) -> Reply {
+        let (mut head, body) = request.into_parts();
         let body = match timeout(READ_TIME, Limited::new(body, MAX_BODY_BYTES).collect()).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
@@ -204,6 +197,18 @@ impl Door {
             Ok(Err(_)) => return plain(StatusCode::BAD_REQUEST, "the body could not be read"),
             Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body came too slowly"),
         };
+        if head.method == Method::POST {
+            // The same eyes as over stdio: rmcp would not see a doubled key.
+            match message::read(Line::Whole(&body)) {
+                Incoming::Message(message) => {
+                    if let Some(arguments) = message::arguments(&message) {
+                        head.extensions.insert(arguments.clone());
+                    }
+                }
+                Incoming::Refused(answer) => return json(StatusCode::BAD_REQUEST, answer),
+                Incoming::Nothing => {}
+            }
+        }
         self.service.handle(Request::from_parts(head, Full::new(body))).await
     }
 
@@ -240,9 +245,16 @@ impl Http {
 }
 
 fn plain(status: StatusCode, text: impl Into<Bytes>) -> Reply {
-    let mut reply = Response::new(Full::new(text.into()).boxed());
+    reply(status, "text/plain; charset=utf-8", text.into())
+}
+
+fn json(status: StatusCode, text: String) -> Reply {
+    reply(status, "application/json", text.into())
+}
+
+fn reply(status: StatusCode, kind: &'static str, body: Bytes) -> Reply {
+    let mut reply = Response::new(Full::new(body).boxed());
     *reply.status_mut() = status;
-    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-    reply.headers_mut().insert(hyper::header::CONTENT_TYPE, plain);
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     reply
 }

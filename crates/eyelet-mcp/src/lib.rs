@@ -2,12 +2,14 @@
 //!
 //! A line or a request comes in (`wire`, `message`, `http`), `rmcp` speaks the protocol, `session`
 //! answers it: it finds the roots (`roots`), runs the call on a thread of its kind (`pool`) within
-//! the client's reply budget (`client`), and renders the answer (`reply`). Nothing here knows how a
-//! tool works, and nothing outside knows the protocol.
+//! the client's reply budget (`client`), and renders the answer (`reply`). How a server begins and
+//! ends is the same for both wires (`life`). Nothing here knows how a tool works, and nothing outside
+//! knows the protocol.
 
 mod calls;
 mod client;
 mod http;
+mod life;
 mod message;
 mod metrics;
 mod pool;

@@ -121,6 +121,13 @@ fn keep_arguments(message: &mut ClientJsonRpcMessage, outline: &Outline<'_>) {
     }
 }
 
+/// The arguments of a message that is a call, as they were written.
+pub(crate) fn arguments(message: &ClientJsonRpcMessage) -> Option<&RawArguments> {
+    let ClientJsonRpcMessage::Request(request) = message else { return None };
+    let ClientRequest::CallToolRequest(call) = &request.request else { return None };
+    call.extensions().get()
+}
+
 fn refused(id: Option<&RawValue>, code: Code, message: &str) -> Incoming {
     Incoming::Refused(error_line(id, code as i64, message))
 }

@@ -108,7 +108,11 @@ async fn tell_progress(
     loop {
         tokio::time::sleep(PROGRESS_INTERVAL).await;
         let seconds = start.elapsed().as_secs();
-        let message = format!("{} {counts}, {seconds} s", progress.count());
+        let message = match progress.count() {
+            // The program `rg` does not tell how far it is.
+            0 => format!("{seconds} s"),
+            count => format!("{count} {counts}, {seconds} s"),
+        };
         let told = ProgressNotificationParam::new(token.clone(), seconds as f64);
         // A client that does not listen any more is told by its wire.
         let _ = context.peer.notify_progress(told.with_message(message)).await;

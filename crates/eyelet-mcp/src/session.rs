@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eyelet::{DefinitionFormat, ReplyBudget, ToolInvocation, TurnContext, render_definitions};
+use hyper::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, ConstString as _, CustomRequest, CustomResult, ErrorCode, Implementation,
@@ -129,6 +130,13 @@ fn has_no_requests(context: &RequestContext<RoleServer>) -> bool {
     version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
+/// The arguments as the client wrote them; over HTTP they came with the request's head.
+fn written_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
+    let own = &context.extensions;
+    let raw = own.get::<RawArguments>().or_else(|| own.get::<Parts>()?.extensions.get());
+    raw.map(|raw| raw.0.clone())
+}
+
 /// The schema of an envelope.
 fn output_schema() -> serde_json::Value {
     json!({
@@ -190,8 +198,7 @@ impl ServerHandler for Session {
         } else {
             turn
         };
-        let written = context.extensions.get::<RawArguments>().map(|raw| raw.0.clone());
-        let written = written.filter(|raw| raw != "null");
+        let written = written_arguments(&context).filter(|raw| raw != "null");
         let arguments = written.or_else(|| serde_json::to_string(&request.arguments?).ok());
         let call = Call {
             tool: tool.name.to_owned(),

@@ -6,19 +6,16 @@ use std::time::Duration;
 
 use eyelet::ToolRouter;
 use rmcp::service::{ServerInitializeError, serve_server};
-use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::life::{END_TIME, live, stop_calls, told_to_end};
 use crate::session::Session;
 use crate::wire::{self, Wire, WireEnd};
 use crate::{Options, Shared};
 
 /// What is under way when the input ends may still finish by itself.
 const FINISH_TIME: Duration = Duration::from_millis(500);
-/// All calls are stopped, and their answers written, within this time of the end.
-pub(crate) const END_TIME: Duration = Duration::from_millis(1700);
 
 /// Serves the tools of `router` over stdin and stdout until the input ends or a signal comes.
 ///
@@ -26,13 +23,7 @@ pub(crate) const END_TIME: Duration = Duration::from_millis(1700);
 /// Where the process's descriptors or threads cannot be had.
 pub fn serve_stdio(options: Options, router: ToolRouter) -> io::Result<()> {
     let (input, output) = wire::take_over()?;
-    // A child of the same user could write to the wire through /proc otherwise.
-    #[cfg(target_os = "linux")]
-    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
-    let spill = Arc::clone(&options.spill);
-    let shared = Shared::new(options, router);
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let served = runtime.block_on(async {
+    live(options, router, async |shared| {
         let (end_sender, mut end) = mpsc::unbounded_channel();
         let wire = Wire::start(input, output, end_sender)?;
         tokio::spawn(converse(Session::new(Arc::clone(&shared)), wire.clone()));
@@ -41,11 +32,8 @@ pub fn serve_stdio(options: Options, router: ToolRouter) -> io::Result<()> {
             told = told_to_end() => told.map(|()| None)?,
         };
         finish(&shared, &wire, cause).await;
-        io::Result::Ok(())
-    });
-    runtime.shutdown_background();
-    spill.end();
-    served
+        Ok(())
+    })
 }
 
 /// One conversation after the other: one that does not begin as it should is begun again.
@@ -57,18 +45,6 @@ async fn converse(session: Session, wire: Wire) {
             Err(_) => {}
         }
     }
-}
-
-pub(crate) async fn told_to_end() -> io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = hang_up.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
 }
 
 /// Answers what can be answered, then stops the rest.
@@ -86,13 +62,5 @@ async fn finish(shared: &Shared, wire: &Wire, cause: Option<WireEnd>) {
     stop_calls(shared, end).await;
     if cause != Some(WireEnd::Broken) {
         let _ = timeout_at(end, wire.all_answered()).await;
-    }
-}
-
-/// Stops every call and waits until none is left, at most until `end`.
-pub(crate) async fn stop_calls(shared: &Shared, end: Instant) {
-    shared.calls.cancel_all();
-    while !shared.calls.is_idle() && Instant::now() < end {
-        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

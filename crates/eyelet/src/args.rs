@@ -3,8 +3,11 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeOwned, Deserializer, Error, Unexpected, Visitor};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, Unexpected, Visitor};
+use serde_json::value::RawValue;
 
+use crate::bound::names;
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::MAX_ARGUMENT_BYTES;
 
@@ -24,8 +27,48 @@ pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolError
             .and_then(|_| Err(serde_json::Error::custom("expected a JSON object"))),
     };
     parsed.map_err(|error| {
-        ToolError::invalid_input(format!("failed to parse function arguments: {error}"))
+        let field = field_of(&error, arguments).map(|name| format!("{name}: "));
+        let field = field.unwrap_or_default();
+        ToolError::invalid_input(format!("failed to parse function arguments: {field}{error}"))
     })
+}
+
+/// The field whose value is what the error is about. Errors about a field's name tell it themselves.
+fn field_of(error: &serde_json::Error, arguments: &str) -> Option<String> {
+    let Fields(fields) = serde_json::from_str(arguments).ok()?;
+    let before = arguments.split_inclusive('\n').take(error.line().checked_sub(1)?);
+    let place = before.map(str::len).sum::<usize>() + error.column();
+    let start = |value: &str| value.as_ptr() as usize - arguments.as_ptr() as usize;
+    let holds = |value: &str| (start(value)..=start(value) + value.len()).contains(&place);
+    let found = fields.into_iter().find(|(_, value)| holds(value.get()));
+    found.map(|(name, _)| names::shown_text(&name).into_owned())
+}
+
+/// The fields of an object as they are written.
+struct Fields<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = map.next_entry()? {
+            fields.push(field);
+        }
+        Ok(Fields(fields))
+    }
 }
 
 /// A whole number that may come as `25`, `25.0` or `"25"`; `null` is none.
@@ -37,7 +80,7 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 pub(crate) fn blank_as_none<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
-    let text: Option<String> = serde::Deserialize::deserialize(deserializer)?;
+    let text: Option<String> = Deserialize::deserialize(deserializer)?;
     Ok(text.filter(|text| !text.is_empty()))
 }
 

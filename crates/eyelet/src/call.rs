@@ -112,7 +112,8 @@ impl Progress {
         self.0.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn add(&self, count: u64) {
+    /// So many more.
+    pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 }
@@ -278,6 +279,16 @@ impl TurnContext {
     pub fn with_progress(mut self, progress: Progress) -> Self {
         self.progress = progress;
         self
+    }
+
+    /// Where a tool counts how far it has come.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// The flag at which a tool that takes long has to look.
+    pub fn cancel_flag(&self) -> &CancelFlag {
+        &self.cancel
     }
 
     /// The working directory.

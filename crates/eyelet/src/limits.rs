@@ -60,3 +60,28 @@ pub const EVERYONE: &[Limit] = &[
         beyond: "`timed_out`; `read` still answers, and says that its total is not exact",
     },
 ];
+
+/// The limits of a server: how many calls it runs at once.
+pub const SERVER: &[Limit] = &[
+    Limit {
+        what: "`bash` calls at once",
+        value: MAX_COMMANDS as u64,
+        unit: "calls",
+        beyond: WAITS,
+    },
+    Limit {
+        what: "`list_dir` and `grep_files` calls at once",
+        value: MAX_WALKS as u64,
+        unit: "calls",
+        beyond: WAITS,
+    },
+    Limit { what: "`read` calls at once", value: MAX_READS as u64, unit: "calls", beyond: WAITS },
+    Limit {
+        what: "calls of each of these kinds that wait",
+        value: MAX_QUEUE as u64,
+        unit: "calls",
+        beyond: "`busy`; call again when some have answered",
+    },
+];
+
+const WAITS: &str = "waits for its turn; other kinds are not held up";

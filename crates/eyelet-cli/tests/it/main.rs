@@ -13,6 +13,7 @@ mod grep_files;
 mod help;
 mod list_dir;
 mod mcp;
+mod mcp_calls;
 mod mcp_client;
 mod mcp_http;
 mod mcp_wire;

@@ -1,7 +1,5 @@
 //! `eyelet mcp` as a client sees it: both openings, tools, replies, roots.
 
-use std::time::Duration;
-
 use expect_test::expect;
 use serde_json::{Value, json};
 use testkit::TempTree;
@@ -194,12 +192,36 @@ fn the_budget_is_that_of_the_client() {
         let mut params = json!({
             "name": "bash", "arguments": {"command": "yes 0123456789012345678901234567890 | head -9999"}
         });
-        if let Some(model) = model {
-            params["_meta"] = json!({"x-codex-turn-metadata": {"model": model}});
+        // As an object, or as JSON in a string.
+        let metadata = model.map(|model| json!({"model": model}));
+        let text = metadata.as_ref().map(|metadata| json!(metadata.to_string()));
+        for metadata in [metadata, text] {
+            if let Some(metadata) = metadata {
+                params["_meta"] = json!({"x-codex-turn-metadata": metadata});
+            }
+            let said = text_of(&server.request("tools/call", params.clone())).len();
+            assert!(said <= budget && said > budget - 1000, "{client} {params}: {said}");
         }
-        let said = text_of(&server.request("tools/call", params)).len();
-        assert!(said <= budget && said > budget - 1000, "{client} {model:?}: {said}");
     }
+}
+
+#[test]
+fn the_newest_protocol_names_the_client_with_each_request() {
+    let tree = tree();
+    let mut server = Server::start(&tree, &[]);
+    let flood = json!({"command": "yes 0123456789012345678901234567890 | head -9999"});
+    for (client, budget) in [("claude-code", 49_000), ("copilot-cli", 20_000)] {
+        let params = json!({
+            "_meta": meta(client, json!({})), "name": "bash", "arguments": flood
+        });
+        let said = text_of(&server.request("tools/call", params)).len();
+        assert!(said <= budget && said > budget - 1000, "{client}: {said}");
+    }
+    let mut server = Server::start(&tree, &["--reply-bytes", "200000"]);
+    let params = json!({"_meta": meta("claude-code", json!({}))});
+    let tools = server.request("tools/list", params);
+    let told = &tools["result"]["tools"][0]["_meta"]["anthropic/maxResultSizeChars"];
+    assert_eq!(*told, 200_000, "{tools}");
 }
 
 #[test]
@@ -320,52 +342,4 @@ fn commands_run_in_a_sandbox_unless_the_start_says_otherwise() {
         assert_eq!(tree.path().join("pwned").exists(), writes_inside, "{said}");
         assert!(!beside.exists(), "{said}");
     }
-}
-
-#[test]
-fn progress_is_told_to_a_client_that_asks_for_it() {
-    let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
-    let id = server.send(
-        "tools/call",
-        json!({
-            "name": "bash", "arguments": {"command": "echo hello; sleep 4.5"},
-            "_meta": {"progressToken": "p"}
-        }),
-    );
-    let mut last = 0.0;
-    for _ in 0..2 {
-        let told = server.message();
-        assert_eq!(told["method"], "notifications/progress", "{told}");
-        assert_eq!(told["params"]["progressToken"], "p");
-        let progress = told["params"]["progress"].as_f64().unwrap();
-        assert!(progress > last, "{told}");
-        last = progress;
-        let message = told["params"]["message"].as_str().unwrap();
-        assert!(message.starts_with("6 bytes printed, "), "{message}");
-    }
-    let answer = server.message();
-    assert_eq!(answer["id"], id);
-    assert_eq!(text_of(&answer), "[exit 0; stdout 1 line; stderr empty]\nhello\n");
-}
-
-#[test]
-fn a_cancelled_call_is_stopped_and_not_answered() {
-    let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
-    let id = server.send_call("bash", json!({"command": "touch began; sleep 60; touch ended"}));
-    while !tree.path().join("began").exists() {
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    server.notify("notifications/cancelled", json!({"requestId": id}));
-    assert_eq!(
-        server
-            .text("bash", json!({"command": "pgrep -xf 'sleep 60' >/dev/null; echo ok"}))
-            .lines()
-            .count(),
-        2
-    );
-    assert!(server.is_silent(Duration::from_millis(300)));
-    let (time, said) = server.close();
-    assert!(said.is_empty() && time < Duration::from_secs(2), "{time:?} {said:?}");
 }

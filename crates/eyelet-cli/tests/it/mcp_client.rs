@@ -13,6 +13,20 @@ use crate::run::command;
 /// Nothing takes longer, however busy the machine is.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
+/// Arguments of `read` that cannot be taken, and the field that the reply has to name.
+pub(crate) const WRONG_ARGUMENTS: [(&str, &str); 10] = [
+    (r#"{"path":"notes.txt","limit":-1}"#, "limit: "),
+    (r#"{"path":"notes.txt","limit":1.5}"#, "limit: "),
+    (r#"{"path":"notes.txt","limit":true}"#, "limit: "),
+    (r#"{"path":"notes.txt","limit":[]}"#, "limit: "),
+    (r#"{"path":"notes.txt","limit":18446744073709551616}"#, "limit: "),
+    (r#"{"path":"notes.txt","limit":"x"}"#, "limit: "),
+    (r#"{"path":{},"limit":1}"#, "path: "),
+    (r#"{"path":"notes.txt","limitt":1}"#, "unknown field `limitt`"),
+    (r#"{"path":"notes.txt","path":"notes.txt"}"#, "duplicate field `path`"),
+    ("{}", "missing field `path`"),
+];
+
 /// A server that runs, and the lines it says.
 pub(crate) struct Server {
     child: Child,
@@ -176,4 +190,11 @@ pub(crate) fn text_of(answer: &Value) -> String {
     let blocks = result["content"].as_array().unwrap();
     assert_eq!(blocks.len(), 1, "{answer}");
     blocks[0]["text"].as_str().unwrap().to_owned()
+}
+
+/// The folders that servers keep output in.
+pub(crate) fn spill_folders(tree: &TempTree) -> usize {
+    let entries = std::fs::read_dir(tree.beside()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with("eyelet-")).count()
 }

@@ -3,12 +3,14 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use testkit::TempTree;
 
+use crate::mcp_client::{LONG, WRONG_ARGUMENTS, spill_folders};
 use crate::run::{command, eyelet};
 
 struct Server {
@@ -69,23 +71,62 @@ impl Server {
 
     /// A request that a good client makes.
     fn good(&self) -> String {
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {}
-        });
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params":
-            {"_meta": meta, "name": "read", "arguments": {"path": "notes.txt"}}});
-        let headers = [
-            &*self.host(),
-            &*self.bearer(),
-            "MCP-Protocol-Version: 2026-07-28",
-            "Mcp-Method: tools/call",
-            "Mcp-Name: read",
-        ];
-        let (status, answer) = self.post(&headers, &body.to_string());
+        self.read(r#"{"path": "notes.txt"}"#)
+    }
+
+    /// A call of `read` with these arguments, as they are written.
+    fn read(&self, arguments: &str) -> String {
+        let headers = self.call_headers("read");
+        let headers: Vec<_> = headers.iter().map(String::as_str).collect();
+        let (status, answer) = self.post(&headers, &call("read", arguments));
         assert_eq!(status, 200, "{answer}");
         answer
+    }
+
+    fn call_headers(&self, tool: &str) -> [String; 5] {
+        [
+            self.host(),
+            self.bearer(),
+            "MCP-Protocol-Version: 2026-07-28".to_owned(),
+            "Mcp-Method: tools/call".to_owned(),
+            format!("Mcp-Name: {tool}"),
+        ]
+    }
+
+    /// Begins a call of `bash`, and leaves its answer where it is.
+    fn begin(&self, command: &str) -> TcpStream {
+        let body = call("bash", &json!({"command": command}).to_string());
+        let head = [
+            "POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\n",
+            "Accept: application/json, text/event-stream\r\n",
+            &self.call_headers("bash").join("\r\n"),
+            &format!("\r\nContent-Length: {}\r\n\r\n", body.len()),
+        ];
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.write_all((head.concat() + &body).as_bytes()).unwrap();
+        stream
+    }
+}
+
+/// A call in the newest protocol, its arguments as they are written.
+fn call(tool: &str, arguments: &str) -> String {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}
+    });
+    format!(
+        r#"{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params":
+            {{"_meta": {meta}, "name": "{tool}", "arguments": {arguments}}}}}"#
+    )
+}
+
+/// Waits until something is so.
+fn wait_until(is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < LONG);
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -137,6 +178,43 @@ fn whoever_lacks_the_token_or_comes_from_a_web_page_is_refused() {
 }
 
 #[test]
+fn arguments_are_read_as_they_were_written() {
+    let tree = tree();
+    let server = Server::start(&tree);
+    for limit in ["25", "25.0", "\"25\"", "null"] {
+        let answer = server.read(&format!(r#"{{"path": "notes.txt", "limit": {limit}}}"#));
+        assert!(answer.contains(r"[lines 1-1 of 1]\none"), "{limit}: {answer}");
+    }
+    for (arguments, named) in WRONG_ARGUMENTS {
+        let answer = server.read(arguments);
+        let expected = format!("failed to parse function arguments: {named}");
+        assert!(answer.contains(&expected), "{arguments}: {answer}");
+        assert!(answer.contains("\"isError\":true"), "{arguments}: {answer}");
+    }
+    server.good();
+}
+
+#[test]
+fn what_is_no_message_is_refused_as_over_stdio() {
+    let tree = tree();
+    let server = Server::start(&tree);
+    for (body, code) in [
+        ("{", -32700),
+        ("nonsense", -32700),
+        (r#"{"a":"\ud800"}"#, -32700),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
+        ("7", -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600),
+    ] {
+        let (status, answer) = server.post(&[&server.host(), &server.bearer()], body);
+        assert_eq!(status, 400, "{body}: {answer}");
+        assert!(answer.contains(&format!("\"code\":{code}")), "{body}: {answer}");
+    }
+    server.good();
+}
+
+#[test]
 fn a_body_above_the_cap_is_refused() {
     let tree = tree();
     let server = Server::start(&tree);
@@ -158,6 +236,39 @@ fn half_open_connections_do_not_starve_it() {
     let start = Instant::now();
     server.good();
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_client_that_hangs_up_stops_its_call() {
+    let tree = tree();
+    let server = Server::start(&tree);
+    let stream = server.begin("echo $$ > new; mv new pid; sleep 300");
+    let pid = tree.path().join("pid");
+    wait_until(|| pid.exists());
+    let process = format!("/proc/{}", std::fs::read_to_string(&pid).unwrap().trim());
+    assert!(Path::new(&process).exists());
+    drop(stream);
+    wait_until(|| !Path::new(&process).exists());
+    server.good();
+}
+
+#[test]
+fn a_signal_ends_commands_and_removes_what_was_kept() {
+    let tree = tree();
+    let mut server = Server::start(&tree);
+    let stream = server.begin("seq 100000; echo $$ > new; mv new pid; sleep 300");
+    let pid = tree.path().join("pid");
+    wait_until(|| pid.exists());
+    let process = format!("/proc/{}", std::fs::read_to_string(&pid).unwrap().trim());
+    assert_eq!(spill_folders(&tree), 1);
+    let start = Instant::now();
+    let sent = Command::new("kill").arg(server.child.id().to_string()).status();
+    assert!(sent.unwrap().success());
+    assert!(server.child.wait().unwrap().success());
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert!(!Path::new(&process).exists());
+    assert_eq!(spill_folders(&tree), 0);
+    drop(stream);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! `eyelet mcp` under hostile bytes, floods and sudden ends: group F of the security model.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::TempTree;
 
-use crate::mcp_client::{LONG, Server, text_of};
+use crate::mcp_client::{LONG, Server, WRONG_ARGUMENTS, spill_folders, text_of};
 use crate::run::command;
 
 fn tree() -> TempTree {
@@ -93,24 +94,15 @@ fn arguments_are_lenient_with_numbers_and_strict_with_names() {
         ));
         assert_eq!(text_of(&server.message()), "[lines 1-1 of 1]\none", "{limit}");
     }
-    for arguments in [
-        r#"{"path":"notes.txt","limit":-1}"#,
-        r#"{"path":"notes.txt","limit":1.5}"#,
-        r#"{"path":"notes.txt","limit":true}"#,
-        r#"{"path":"notes.txt","limit":[]}"#,
-        r#"{"path":"notes.txt","limit":18446744073709551616}"#,
-        r#"{"path":"notes.txt","limit":"x"}"#,
-        r#"{"path":"notes.txt","limitt":1}"#,
-        r#"{"path":"notes.txt","path":"notes.txt"}"#,
-        "{}",
-    ] {
+    for (arguments, named) in WRONG_ARGUMENTS {
         server.line(format!(
             r#"{{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{{"name":"read","arguments":{arguments}}}}}"#
         ));
         let answer = server.message();
         assert_eq!(answer["result"]["isError"], true, "{arguments}: {answer}");
         let said = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(said.starts_with("failed to parse function arguments: "), "{said}");
+        let expected = format!("failed to parse function arguments: {named}");
+        assert!(said.starts_with(&expected), "{arguments}: {said}");
     }
 }
 
@@ -170,14 +162,18 @@ fn a_client_that_does_not_read_is_waited_for_in_bounded_memory() {
     let mut messages = vec![json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}}})];
-    for id in 1..=150 {
+    // More than the server holds, so that it stops to listen.
+    let last = 1500;
+    for id in 1..=last {
         messages.push(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
             "params": {"name": "read", "arguments": {"path": "big.txt"}}}));
     }
-    use std::io::{BufRead as _, Write as _};
-    for message in messages {
-        writeln!(stdin, "{message}").unwrap();
-    }
+    let writer = std::thread::spawn(move || {
+        for message in messages {
+            writeln!(stdin, "{message}").unwrap();
+        }
+        stdin
+    });
     std::thread::sleep(Duration::from_secs(1));
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let resident = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -186,11 +182,11 @@ fn a_client_that_does_not_read_is_waited_for_in_bounded_memory() {
     let stdout = std::io::BufReader::new(child.stdout.take().unwrap());
     let ids: BTreeSet<u64> = stdout
         .lines()
-        .take(151)
+        .take(last + 1)
         .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["id"].as_u64().unwrap())
         .collect();
-    assert_eq!(ids.len(), 151);
-    drop(stdin);
+    assert_eq!(ids.len(), last + 1);
+    drop(writer.join().unwrap());
     assert!(child.wait().unwrap().success());
 }
 
@@ -217,13 +213,6 @@ fn a_command_has_none_of_the_servers_descriptors() {
     let (_, fds) = said.split_once('\n').unwrap();
     // The fourth is the listing's own.
     assert_eq!(fds, "0 1 2 3 ");
-}
-
-/// The folders that servers keep output in.
-fn spill_folders(tree: &TempTree) -> usize {
-    let entries = std::fs::read_dir(tree.beside()).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.starts_with("eyelet-")).count()
 }
 
 /// A server with a command that runs and one that left output; and the command's process.

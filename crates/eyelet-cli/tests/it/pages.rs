@@ -102,6 +102,11 @@ fn limits_as_a_table() {
           a file that keeps a stream                    256 MiB          it holds the start, and the answer says how much
           the files of a session together               1 GiB            the oldest goes
           the age of a file of the command line         24 hours         removed at the next start
+        the server
+          `bash` calls at once                          8 calls          waits for its turn; other kinds are not held up
+          `list_dir` and `grep_files` calls at once     4 calls          waits for its turn; other kinds are not held up
+          `read` calls at once                          32 calls         waits for its turn; other kinds are not held up
+          calls of each of these kinds that wait        128 calls        `busy`; call again when some have answered
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }
 

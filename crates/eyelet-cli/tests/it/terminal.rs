@@ -1,28 +1,34 @@
 //! What is seen on a terminal, through a pseudo terminal.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use expect_test::expect;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use testkit::TempTree;
 
-use crate::run::{command, same};
+use crate::run::{binary, command, same};
+
+/// Both ends of a terminal: whoever sits before it, and the screen of a program.
+fn terminal() -> (File, File) {
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&person).unwrap();
+    unlockpt(&person).unwrap();
+    let name = ptsname(&person, Vec::new()).unwrap().into_string().unwrap();
+    let screen = File::options().read(true).write(true).open(name).unwrap();
+    (File::from(person), screen)
+}
 
 /// What stdout shows where it is a terminal; escape characters as `ESC`.
 fn on_a_terminal(command: &mut Command) -> String {
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&terminal).unwrap();
-    unlockpt(&terminal).unwrap();
-    let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
-    let screen = File::options().read(true).write(true).open(name).unwrap();
+    let (mut person, screen) = terminal();
     let mut child = command.stdout(screen).stderr(Stdio::null()).spawn().unwrap();
     // The command holds the terminal's other end until it is replaced; the reader waits for it.
     command.stdout(Stdio::null());
     let mut shown = Vec::new();
     // A terminal without a writer ends in an error, not in an end of file.
-    let _ = File::from(terminal).read_to_end(&mut shown);
+    let _ = person.read_to_end(&mut shown);
     child.wait().unwrap();
     String::from_utf8_lossy(&shown).replace("\r\n", "\n").replace('\u{1b}', "ESC")
 }
@@ -115,4 +121,28 @@ fn nothing_that_a_command_prints_moves_the_cursor() {
         a\u{1b}[2Jb
     "#]]
     .assert_eq(&on_a_terminal(command(&tree).args(["bash", script])));
+}
+
+#[test]
+fn who_starts_the_server_by_hand_is_told_what_it_serves_and_how_to_connect() {
+    let tree = tree();
+    let (mut person, screen) = terminal();
+    let mut server = command(&tree);
+    server.args(["mcp", "--tools", "read,list_dir"]).stdin(screen);
+    let child = server.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(server);
+    // Ctrl-D
+    person.write_all(b"\x04").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    let said = said.replace(&binary().to_string_lossy().into_owned(), "eyelet");
+    expect![[r#"
+        eyelet serves list_dir, read over MCP on stdin and stdout
+        confined to /repo
+        connect a client: eyelet setup CLIENT --write, one of eyelet setup --list
+        or in its config: {"mcpServers":{"eyelet":{"command":"eyelet","args":["mcp"]}}}
+        it ends with the input: Ctrl-D
+    "#]]
+    .assert_eq(&tree.redact(&said));
 }

@@ -24,7 +24,7 @@ use crate::world::dir::Directory;
 use crate::world::process::{self, End, Job, Outcome, Refusal};
 use crate::world::sandbox::Order;
 pub use crate::world::spill::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
-use crate::world::stream::Window;
+use crate::world::stream::{Keeping, Window};
 
 /// How many bytes of each stream are shown.
 pub const MAX_STREAM_BYTES: usize = 50 * 1024;
@@ -164,7 +164,7 @@ impl Tool for Bash {
         let order = Order::of(turn, &args.command, path.shown()).map_err(refused)?;
         let watch = turn.watch(Duration::from_secs(timeout_secs));
         let allowed = watch.left();
-        let (keep, window) = shown_part(args.keep, turn);
+        let (keep, window, keeping) = shown_part(args.keep, turn);
         let job = Job {
             command: &args.command,
             directory: &directory,
@@ -173,7 +173,7 @@ impl Tool for Bash {
             order: order.as_ref(),
             keep,
             window,
-            spill: turn.spill.clone(),
+            keeping,
             count: turn.progress.clone(),
         };
         let outcome = process::run(&job, &watch).map_err(refused)?;
@@ -364,13 +364,13 @@ fn check_command(command: &str) -> Result<(), ToolError> {
 
 /// Of each stream so much, or of both what fits into the reply: there, the start alone would often
 /// hide how the command ended.
-fn shown_part(asked: Option<Keep>, turn: &TurnContext) -> (Keep, Window) {
+fn shown_part(asked: Option<Keep>, turn: &TurnContext) -> (Keep, Window, Keeping) {
+    let keeping = turn.spill.clone().ok_or("no spill folder is set");
     let Some(budget) = turn.reply_budget else {
-        return (asked.unwrap_or_default(), Window::Each(MAX_STREAM_BYTES));
+        return (asked.unwrap_or_default(), Window::Each(MAX_STREAM_BYTES), keeping);
     };
-    let path_bytes = turn.spill.as_ref().map_or(0, |spill| spill.path_bytes());
-    let room = stream_text::room(budget, path_bytes);
-    (asked.unwrap_or(Keep::Both), Window::Shared(room))
+    let (window, keeping) = Window::within(budget, keeping);
+    (asked.unwrap_or(Keep::Both), window, keeping)
 }
 
 fn check_policy(policy: SandboxPolicy) -> Result<(), ToolError> {

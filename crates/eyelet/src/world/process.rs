@@ -5,7 +5,6 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use eyelet_sandbox::Reverted;
@@ -15,8 +14,7 @@ use rustix::process::Signal;
 use super::dir::Directory;
 use super::group::Group;
 use super::sandbox::Order;
-use super::spill::Spill;
-use super::stream::{Progress, Stream, Window};
+use super::stream::{Keeping, Progress, Stream, Window};
 use super::supervised::Supervisee;
 use crate::bound::capture::Keep;
 use crate::bound::stream_text::StreamReport;
@@ -45,7 +43,7 @@ pub(crate) struct Job<'a> {
     pub(crate) order: Option<&'a Order>,
     pub(crate) keep: Keep,
     pub(crate) window: Window,
-    pub(crate) spill: Option<Arc<Spill>>,
+    pub(crate) keeping: Keeping,
     /// Counts what the command prints.
     pub(crate) count: Count,
 }
@@ -85,7 +83,8 @@ impl<E: Into<io::Error>> From<E> for Refusal {
 /// Runs the command to its end, or until `watch` says stop.
 pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> Result<Outcome, Refusal> {
     if let Err(stop) = watch.check() {
-        let nothing = || Stream::new(None, job.keep, job.window, None, job.count.clone());
+        let nothing =
+            || Stream::new(None, job.keep, job.window, job.keeping.clone(), job.count.clone());
         let [stdout, stderr] = Stream::finish(&mut [nothing(), nothing()], job.window);
         return Ok(Outcome { end: End::Stopped(stop), stdout, stderr, reverted: Vec::new() });
     }
@@ -148,7 +147,7 @@ impl Running {
             }
         };
         let stream =
-            |pipe| Stream::new(pipe, job.keep, job.window, job.spill.clone(), job.count.clone());
+            |pipe| Stream::new(pipe, job.keep, job.window, job.keeping.clone(), job.count.clone());
         let streams = outputs.map(stream);
         let running = Running { tree, streams, buffer: vec![0; BUFFER_BYTES] };
         running.streams.iter().try_for_each(Stream::prepare)?;

@@ -7,14 +7,17 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::spill::{Spill, SpillFile};
-use crate::bound::budget::{Extent, shares};
+use crate::bound::budget::{Extent, ReplyBudget, shares};
 use crate::bound::capture::{Capture, Keep};
-use crate::bound::stream_text::{Kept, StreamReport};
+use crate::bound::stream_text::{self, Kept, StreamReport};
 use crate::call::Progress as Count;
 
 /// A larger pipe lets the command run on while a piece is written to disk.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1024 * 1024;
+
+/// With less for both outputs a reply would say little more than the names of their files.
+const LEAST_ROOM: usize = 400;
 
 /// How much is shown of the two outputs.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +26,22 @@ pub(crate) enum Window {
     Each(usize),
     /// What the two leave each other of a reply.
     Shared(Extent),
+}
+
+/// Where a stream can be kept, or why nowhere.
+pub(crate) type Keeping = Result<Arc<Spill>, &'static str>;
+
+impl Window {
+    /// What of the two outputs fits into a reply. Files with paths that leave no room are not kept.
+    pub(crate) fn within(budget: ReplyBudget, keeping: Keeping) -> (Window, Keeping) {
+        let path_bytes = keeping.as_ref().map_or(0, |spill| spill.path_bytes());
+        let room = stream_text::room(budget, path_bytes);
+        if room.bytes >= LEAST_ROOM {
+            return (Window::Shared(room), keeping);
+        }
+        let why = "the path of the temp folder is too long for a reply of this size";
+        (Window::Shared(stream_text::room(budget, 0)), Err(why))
+    }
 }
 
 /// The reading end of one output.
@@ -37,9 +56,10 @@ pub(super) struct Stream {
 
 /// The file that keeps the stream. It is begun before the first byte that is not shown is dropped.
 enum Keeper {
-    NotNeeded(Option<Arc<Spill>>),
+    NotNeeded(Keeping),
     Writing(SpillFile),
     Lost(String),
+    Over,
 }
 
 /// What became of one read.
@@ -54,14 +74,14 @@ impl Stream {
         pipe: Option<OwnedFd>,
         keep: Keep,
         window: Window,
-        spill: Option<Arc<Spill>>,
+        keeping: Keeping,
         count: Count,
     ) -> Self {
         let (capture, certain) = match window {
             Window::Each(bytes) => (Capture::new(keep, bytes), bytes),
             Window::Shared(room) => (Capture::up_to(keep, room.bytes), room.bytes / 2),
         };
-        Stream { pipe, capture, certain, keeper: Keeper::NotNeeded(spill), count }
+        Stream { pipe, capture, certain, keeper: Keeper::NotNeeded(keeping), count }
     }
 
     /// Makes reads return at once, whether or not there is something.
@@ -115,9 +135,9 @@ impl Stream {
 
     /// Begins the file with everything that came so far.
     fn keep(&mut self) {
-        let Keeper::NotNeeded(spill) = &self.keeper else { return };
+        let Keeper::NotNeeded(keeping) = &self.keeper else { return };
         let begin = || {
-            let mut file = spill.as_ref().ok_or("no spill folder is set")?.create()?;
+            let mut file = keeping.as_ref().map_err(|reason| *reason)?.create()?;
             let parts = self.capture.everything().ok_or("its start is gone")?;
             for part in parts {
                 file.write(part)?;
@@ -152,13 +172,13 @@ impl Stream {
         };
         if !report.is_truncated() {
             // It was begun in case the other stream would leave no room.
-            self.keeper = Keeper::NotNeeded(None);
+            self.keeper = Keeper::Over;
             return report;
         }
         // Bytes that are not UTF-8, or many short lines, can make a text too long of a short stream.
         self.keep();
-        report.kept = match std::mem::replace(&mut self.keeper, Keeper::NotNeeded(None)) {
-            Keeper::NotNeeded(_) => None,
+        report.kept = match std::mem::replace(&mut self.keeper, Keeper::Over) {
+            Keeper::NotNeeded(_) | Keeper::Over => None,
             Keeper::Lost(reason) => Some(Kept::Lost { reason }),
             Keeper::Writing(file) => Some(match file.finish() {
                 (file, None) => Kept::Whole { file },

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use testkit::{TempTree, each_seed};
 
 /// Budgets from the smallest on, those of real clients among them.
-const BUDGETS: [usize; 6] = [4096, 5000, 11_500, 20_000, 39_000, 50_000];
+const BUDGETS: [usize; 8] = [4096, 5000, 11_500, 20_000, 34_000, 39_000, 49_000, 50_000];
 
 fn turn(tree: &TempTree, bytes: usize) -> TurnContext {
     let path = std::env::var_os("PATH").map(|path| ("PATH", path));
@@ -240,4 +240,25 @@ fn a_directory_too_deep_for_a_reply_is_an_error_that_says_so() {
     let error = ToolRouter::new().call(&ToolInvocation::new("list_dir", asked, &turn));
     let error = error.unwrap_err().to_string();
     assert!(error.starts_with("not one entry fits into a reply"), "{error}");
+}
+
+#[test]
+fn a_temp_folder_of_any_depth_leaves_the_reply_within_its_budget() {
+    let tree = TempTree::new("");
+    for depth in [1, 5, 6, 7, 12, 15] {
+        // Control characters are shown as more bytes than they are.
+        for name in ["t".repeat(250), "\u{1}".repeat(50)] {
+            let temp = tree.dir(vec![name; depth].join("/"));
+            let spill = Arc::new(Spill::session(temp));
+            let turn = turn(&tree, 4096).with_spill(spill);
+            let asked = json!({"command": "seq 100000; seq 100000 >&2"});
+            let reply = reply("bash", &asked, &turn, 4096);
+            let (header, body) = reply.split_once('\n').unwrap();
+            let is_kept = header.matches("shown, all in ").count() == 2;
+            let why = "not kept: the path of the temp folder is too long for a reply of this size";
+            assert!(is_kept || header.matches(why).count() == 2, "{header}");
+            assert_eq!(is_kept, depth < 6, "{header}");
+            assert!(body.starts_with("1\n2\n") && body.ends_with("100000\n"), "{body}");
+        }
+    }
 }

@@ -2,9 +2,9 @@
 
 use expect_test::expect;
 use eyelet::{
-    Attached, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Load, Report,
-    SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter, TurnContext,
-    render_definitions,
+    Attached, CancelFlag, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Load, Progress,
+    Report, SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter,
+    TurnContext, render_definitions,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -46,7 +46,11 @@ impl Tool for Echo {
             limits: Vec::new(),
         }
     }
-    fn run(&self, args: EchoArgs, _: &TurnContext) -> Result<EchoReport, ToolError> {
+    fn run(&self, args: EchoArgs, turn: &TurnContext) -> Result<EchoReport, ToolError> {
+        if turn.cancel_flag().is_cancelled() {
+            return Err(ToolError::new(ErrorCode::Cancelled, "the call was cancelled"));
+        }
+        turn.progress().add(args.text.len() as u64);
         assert!(args.text != "panic", "the tool breaks");
         let text = if args.text == "big" { "x".repeat(40 << 20) } else { args.text };
         Ok(EchoReport { text })
@@ -120,6 +124,22 @@ fn definitions_come_in_the_form_of_each_host() {
         r#"[{"name":"echo","description":"Says it again.","input_schema":{"type":"object"}}]"#
     ]]
     .assert_eq(&render(DefinitionFormat::Anthropic));
+}
+
+#[test]
+fn a_further_tool_counts_how_far_it_is_and_sees_a_cancel() {
+    let (progress, cancel) = (Progress::default(), CancelFlag::default());
+    let turn = TurnContext::new("/", SandboxPolicy::Off).unwrap();
+    let turn = turn.with_progress(progress.clone()).with_cancel(cancel.clone());
+    let router = ToolRouter::empty().with(Echo);
+    let call = ToolInvocation::new("echo", r#"{"text":"four"}"#, &turn);
+    assert!(router.call(&call).is_ok());
+    assert_eq!(progress.count(), 4);
+    cancel.cancel();
+    let FunctionCallError::RespondToModel(error) = router.call(&call).unwrap_err() else {
+        panic!("not for the host")
+    };
+    assert_eq!((error.code, progress.count()), (ErrorCode::Cancelled, 4));
 }
 
 #[test]

@@ -18,6 +18,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("cli::grep_files", include_str!("../../../eyelet-cli/tests/it/grep_files.rs")),
     ("cli::list_dir", include_str!("../../../eyelet-cli/tests/it/list_dir.rs")),
     ("cli::mcp", include_str!("../../../eyelet-cli/tests/it/mcp.rs")),
+    ("cli::mcp_calls", include_str!("../../../eyelet-cli/tests/it/mcp_calls.rs")),
     ("cli::mcp_http", include_str!("../../../eyelet-cli/tests/it/mcp_http.rs")),
     ("cli::mcp_wire", include_str!("../../../eyelet-cli/tests/it/mcp_wire.rs")),
     ("cli::pages", include_str!("../../../eyelet-cli/tests/it/pages.rs")),

@@ -1,0 +1,159 @@
+//! A server with tools of its own beside eyelet's, added as any host adds one: what the conformance
+//! suite of the protocol asks of a server's tools is asked of eyelet's own server code.
+//!
+//! `cargo xtask test` runs it; the arguments are the origins of web pages that may speak to it.
+
+#![allow(clippy::print_stderr, reason = "a program, not a library")]
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use eyelet::{
+    Attachment, ErrorCode, Load, Reach, Report, SandboxPolicy, Spill, Tool, ToolDefinition,
+    ToolError, ToolRouter, TurnContext,
+};
+use eyelet_mcp::{Http, Options, ReplyForm, Token, WorkingDirectory, serve_http};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The smallest image: one red pixel.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\
+    \x00\x00\x00\x90\x77\x53\xde\x00\x00\x00\x0cIDAT\x78\x9c\x63\xf8\xcf\xc0\x00\x00\x03\x01\x01\
+    \x00\xc9\xfe\x92\xef\x00\x00\x00\x00IEND\xae\x42\x60\x82";
+
+/// Long enough for the three times that progress has to be told.
+const LONG: Duration = Duration::from_millis(6500);
+
+/// A tool that the suite calls by its name.
+struct Fixture {
+    name: &'static str,
+    schema: fn() -> Value,
+    run: fn(&TurnContext) -> Result<Answer, ToolError>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoArguments {}
+
+#[derive(Serialize)]
+struct Answer {
+    text: &'static str,
+    #[serde(skip)]
+    image: Option<&'static [u8]>,
+}
+
+const FIXTURES: [Fixture; 6] = [
+    Fixture { name: "test_simple_text", schema: no_arguments, run: |_| said("a simple text") },
+    Fixture {
+        name: "test_image_content",
+        schema: no_arguments,
+        run: |_| Ok(Answer { text: "one red pixel", image: Some(PNG) }),
+    },
+    Fixture {
+        name: "test_error_handling",
+        schema: no_arguments,
+        run: |_| Err(ToolError::new(ErrorCode::IoError, "this tool always fails")),
+    },
+    Fixture { name: "test_tool_with_progress", schema: no_arguments, run: slowly },
+    Fixture { name: "test_reconnection", schema: no_arguments, run: |_| said("still here") },
+    Fixture { name: "json_schema_2020_12_tool", schema: newest_schema, run: |_| said("a name") },
+];
+
+fn said(text: &'static str) -> Result<Answer, ToolError> {
+    Ok(Answer { text, image: None })
+}
+
+/// Counts while it waits, and stops where the call is cancelled.
+fn slowly(turn: &TurnContext) -> Result<Answer, ToolError> {
+    let start = Instant::now();
+    while start.elapsed() < LONG {
+        if turn.cancel_flag().is_cancelled() {
+            return Err(ToolError::new(ErrorCode::Cancelled, "the call was cancelled"));
+        }
+        turn.progress().add(1);
+        thread::sleep(Duration::from_millis(50));
+    }
+    said("it took its time")
+}
+
+fn no_arguments() -> Value {
+    json!({"type": "object", "properties": {}, "additionalProperties": false})
+}
+
+/// Keywords that a server which rewrites schemas would lose.
+fn newest_schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "$defs": {
+            "address": {
+                "type": "object",
+                "properties": { "street": { "type": "string" }, "city": { "type": "string" } }
+            }
+        },
+        "properties": {
+            "name": { "type": "string" },
+            "address": { "$ref": "#/$defs/address" }
+        },
+        "additionalProperties": false
+    })
+}
+
+impl Tool for Fixture {
+    type Args = NoArguments;
+    type Report = Answer;
+
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: self.name,
+            title: self.name,
+            description: "For the conformance suite.".to_owned(),
+            input_schema: (self.schema)(),
+            read_only: true,
+            load: Load::Read,
+            counts: "looks at the clock",
+            limits: Vec::new(),
+        }
+    }
+
+    fn run(&self, _: NoArguments, turn: &TurnContext) -> Result<Answer, ToolError> {
+        (self.run)(turn)
+    }
+}
+
+impl Report for Answer {
+    fn content(&self) -> String {
+        self.text.to_owned()
+    }
+
+    fn success(&self) -> bool {
+        true
+    }
+
+    fn attachment(&self) -> Option<Attachment<'_>> {
+        self.image.map(|bytes| Attachment { mime_type: "image/png", bytes })
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let spill = Arc::new(Spill::session(std::env::temp_dir()));
+    let turn = TurnContext::new(std::env::current_dir()?, SandboxPolicy::Off)?;
+    let options = Options {
+        turn: turn.with_spill(Arc::clone(&spill)),
+        spill,
+        ceiling: Vec::new(),
+        reach: Reach::Roots,
+        working_directory: WorkingDirectory::Inherited,
+        reply: ReplyForm::Text,
+        reply_bytes: None,
+    };
+    let router = FIXTURES.into_iter().fold(ToolRouter::new(), ToolRouter::with);
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let origins = std::env::args().skip(1).collect();
+    let http = Http { listener, token: Token::random()?, origins };
+    eprintln!("eyelet serves MCP at {}", http.url()?);
+    eprintln!("Authorization: Bearer {}", http.token.reveal());
+    Ok(serve_http(options, router, http)?)
+}
