@@ -1,9 +1,11 @@
 //! How arguments are read: leniently where models are careless, strictly where a slip would pass
 //! in silence.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{DeserializeOwned, Deserializer, Error, Unexpected, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, Unexpected, Visitor};
+use serde_json::value::RawValue;
 
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::MAX_ARGUMENT_BYTES;
@@ -20,12 +22,36 @@ pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolError
     let first = arguments.trim_start_matches([' ', '\t', '\n', '\r']).chars().next();
     let parsed = match first {
         Some('{') | None => serde_json::from_str(arguments),
-        Some(_) => serde_json::from_str::<serde_json::Value>(arguments)
+        Some(_) => serde_json::from_str::<IgnoredAny>(arguments)
             .and_then(|_| Err(serde_json::Error::custom("expected a JSON object"))),
     };
     parsed.map_err(|error| {
-        ToolError::invalid_input(format!("failed to parse function arguments: {error}"))
+        let field = blamed::<A>(arguments, &error).unwrap_or_default();
+        ToolError::invalid_input(format!("failed to parse function arguments: {field}{error}"))
     })
+}
+
+/// The field whose value is refused, as `name: `: the one that is refused in the same words when it
+/// comes alone. Serde names fields that are missing, unknown or doubled, but not this one.
+fn blamed<A: DeserializeOwned>(arguments: &str, error: &serde_json::Error) -> Option<String> {
+    let complaint = without_place(error);
+    if !["invalid ", "unknown variant "].iter().any(|refused| complaint.starts_with(refused)) {
+        return None;
+    }
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
+    let is_blamed = |(name, value): &(String, &RawValue)| {
+        let alone = BTreeMap::from([(name, value)]);
+        let refused = serde_json::to_string(&alone)
+            .ok()
+            .and_then(|alone| serde_json::from_str::<A>(&alone).err());
+        refused.is_some_and(|refused| without_place(&refused) == complaint)
+    };
+    fields.into_iter().find(is_blamed).map(|(name, _)| format!("`{name}`: "))
+}
+
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.as_str(), |(words, _)| words).to_owned()
 }
 
 /// A whole number that may come as `25`, `25.0` or `"25"`; `null` is none.

@@ -57,22 +57,22 @@ fn other_numbers_are_refused_with_what_is_expected() {
     .map(|text| text.split(" at line ").next().unwrap().to_owned())
     .collect();
     expect![[r#"
-        error invalid_input: failed to parse function arguments: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid value: floating point `1.5`, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid value: floating point `-1.0`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: floating point `1.5`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: floating point `-1.0`, expected a whole number from 0 to 18446744073709551615
         error invalid_input: failed to parse function arguments: number out of range
-        error invalid_input: failed to parse function arguments: invalid value: floating point `1.8446744073709552e+19`, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid value: string "18446744073709551616", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid value: string "x", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid value: string "", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid value: string " 1", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid value: string "+1", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid value: string "-1", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid value: string "1.0", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid type: boolean `true`, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid type: sequence, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid type: map, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: invalid value: string "١", expected a whole number from 0 to 18446744073709551615"#]]
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: floating point `1.8446744073709552e+19`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "18446744073709551616", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "x", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string " 1", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "+1", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "-1", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "1.0", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid type: boolean `true`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid type: sequence, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid type: map, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "١", expected a whole number from 0 to 18446744073709551615"#]]
     .assert_eq(&refused.join("\n"));
 }
 
@@ -104,7 +104,7 @@ fn a_field_that_comes_twice_is_refused() {
 
 #[test]
 fn a_string_of_the_wrong_type_is_refused() {
-    expect![[r#"error invalid_input: failed to parse function arguments: invalid type: integer `7`, expected a string at line 1 column 13"#]]
+    expect!["error invalid_input: failed to parse function arguments: `dir_path`: invalid type: integer `7`, expected a string at line 1 column 13"]
         .assert_eq(&list(r#"{"dir_path":7}"#));
 }
 
