@@ -185,7 +185,7 @@ impl Tool for GrepFiles {
         include.map_or(Ok(()), |include| searchable("include", include))?;
         let watch = turn.watch(TIME_LIMIT);
         let in_force = watch.left();
-        let asked = args.path.as_deref().unwrap_or_default();
+        let asked = args.path.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
         let path = turn.resolve_path("path", asked)?;
         let target = Target::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
