@@ -153,6 +153,20 @@ fn json_nested_without_end_is_refused_without_a_crash() {
 }
 
 #[test]
+fn json_that_is_refused_is_not_built_in_memory() {
+    testkit::in_own_process("arguments::json_that_is_refused_is_not_built_in_memory", || {
+        let list_of_numbers = format!("[{}0]", "0,".repeat(4_000_000));
+        for arguments in [list_of_numbers.clone(), format!(r#"{{"limit":{list_of_numbers}}}"#)] {
+            let before = testkit::peak_memory();
+            let answer = list(&arguments);
+            assert!(answer.starts_with("error invalid_input: failed to parse"), "{answer}");
+            let grown = testkit::peak_memory() - before;
+            assert!(grown < 64 << 20, "grew by {grown} bytes");
+        }
+    });
+}
+
+#[test]
 fn arguments_above_the_limit_are_refused_unread() {
     let long = format!(r#"{{"dir_path":"/{}"}}"#, "x".repeat(eyelet::limits::MAX_ARGUMENT_BYTES));
     expect!["error too_large: arguments are 8388624 bytes, above 8388608"].assert_eq(&list(&long));
