@@ -21,6 +21,13 @@ pub(crate) const SUPERVISE: &str = "__supervise";
 /// How long a supervisor may take to find out what the machine can enforce.
 const EXAMINE_TIME: Duration = Duration::from_secs(5);
 
+/// Writing to a supervisor that is gone is an error, not a signal. Apple's systems have no flag for
+/// it; Rust programs ignore that signal there.
+#[cfg(not(target_vendor = "apple"))]
+const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const NO_SIGNAL: SendFlags = SendFlags::empty();
+
 /// The program that supervises commands. Clones share what was learnt about the machine.
 #[derive(Clone, Debug)]
 pub struct Supervisor {
@@ -96,6 +103,10 @@ impl Supervisor {
     /// # Errors
     /// Why it cannot be found out.
     pub fn machine(&self) -> Result<Machine, String> {
+        if !cfg!(target_os = "linux") {
+            let reason = "only Linux can sandbox commands; elsewhere they run under `full` alone";
+            return Err(reason.to_owned());
+        }
         if let Some(machine) = self.learnt.machine.get() {
             return Ok(machine.clone());
         }
@@ -231,7 +242,7 @@ impl Supervised {
     fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
         let Some(control) = &self.control else { return Ok(()) };
         while !bytes.is_empty() {
-            match rustix::net::send(control, bytes, SendFlags::NOSIGNAL) {
+            match rustix::net::send(control, bytes, NO_SIGNAL) {
                 Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
                 Err(Errno::INTR) => {}
                 // Its own words or its exit status say why it is gone.

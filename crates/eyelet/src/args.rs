@@ -3,8 +3,9 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, Unexpected, Visitor};
+use serde::de::{
+    DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Unexpected, Visitor,
+};
 use serde_json::value::RawValue;
 
 use crate::bound::names;
@@ -23,11 +24,11 @@ pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolError
     let first = arguments.trim_start_matches([' ', '\t', '\n', '\r']).chars().next();
     let parsed = match first {
         Some('{') | None => serde_json::from_str(arguments),
-        Some(_) => serde_json::from_str::<serde_json::Value>(arguments)
+        Some(_) => serde_json::from_str::<IgnoredAny>(arguments)
             .and_then(|_| Err(serde_json::Error::custom("expected a JSON object"))),
     };
     parsed.map_err(|error| {
-        let field = field_of(&error, arguments).map(|name| format!("{name}: "));
+        let field = field_of(&error, arguments).map(|name| format!("`{name}`: "));
         let field = field.unwrap_or_default();
         ToolError::invalid_input(format!("failed to parse function arguments: {field}{error}"))
     })
@@ -35,39 +36,36 @@ pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolError
 
 /// The field whose value is what the error is about. Errors about a field's name tell it themselves.
 fn field_of(error: &serde_json::Error, arguments: &str) -> Option<String> {
-    let Fields(fields) = serde_json::from_str(arguments).ok()?;
     let before = arguments.split_inclusive('\n').take(error.line().checked_sub(1)?);
     let place = before.map(str::len).sum::<usize>() + error.column();
-    let start = |value: &str| value.as_ptr() as usize - arguments.as_ptr() as usize;
-    let holds = |value: &str| (start(value)..=start(value) + value.len()).contains(&place);
-    let found = fields.into_iter().find(|(_, value)| holds(value.get()));
-    found.map(|(name, _)| names::shown_text(&name).into_owned())
+    let found = serde_json::Deserializer::from_str(arguments)
+        .deserialize_map(FieldAt { arguments, place })
+        .ok()?;
+    found.map(|name| names::shown_text(&name).into_owned())
 }
 
-/// The fields of an object as they are written.
-struct Fields<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(FieldsVisitor)
-    }
+/// Finds the field whose value stands at a place in the text.
+struct FieldAt<'a> {
+    arguments: &'a str,
+    place: usize,
 }
 
-struct FieldsVisitor;
-
-impl<'de> Visitor<'de> for FieldsVisitor {
-    type Value = Fields<'de>;
+impl<'de> Visitor<'de> for FieldAt<'_> {
+    type Value = Option<String>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Vec::new();
-        while let Some(field) = map.next_entry()? {
-            fields.push(field);
+        let mut found = None;
+        while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
+            let start = value.get().as_ptr() as usize - self.arguments.as_ptr() as usize;
+            if (start..=start + value.get().len()).contains(&self.place) && found.is_none() {
+                found = Some(name);
+            }
         }
-        Ok(Fields(fields))
+        Ok(found)
     }
 }
 
@@ -80,7 +78,7 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 pub(crate) fn blank_as_none<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
-    let text: Option<String> = Deserialize::deserialize(deserializer)?;
+    let text: Option<String> = serde::Deserialize::deserialize(deserializer)?;
     Ok(text.filter(|text| !text.is_empty()))
 }
 

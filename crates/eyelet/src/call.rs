@@ -314,12 +314,10 @@ impl TurnContext {
 
     /// A watch that runs out after `limit`, at the deadline, or when the call is cancelled.
     pub(crate) fn watch(&self, limit: Duration) -> Watch {
-        let end = Instant::now().checked_add(limit);
-        let until = match (end, self.deadline) {
-            (Some(end), Some(deadline)) => Some(end.min(deadline)),
-            (end, deadline) => end.or(deadline),
-        };
-        Watch { until, cancel: self.cancel.clone() }
+        let now = Instant::now();
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(now));
+        let limit = left.map_or(limit, |left| left.min(limit));
+        Watch { until: now.checked_add(limit), limit, cancel: self.cancel.clone() }
     }
 
     /// The folder for `name` that was given absolute or relative to the working directory, as a
@@ -345,12 +343,13 @@ pub(crate) enum Stop {
 
 impl Stop {
     /// The error of a call that cannot answer with what it has.
-    pub(crate) fn error(self, what: &str, limit: Duration) -> ToolError {
+    pub(crate) fn error(self, what: &str, watch: &Watch) -> ToolError {
         match self {
-            Stop::TimedOut => ToolError::new(
-                ErrorCode::TimedOut,
-                format!("{what} timed out after {} seconds", limit.as_secs()),
-            ),
+            Stop::TimedOut => {
+                let seconds = watch.limit.as_secs() + u64::from(watch.limit.subsec_nanos() > 0);
+                let message = format!("{what} timed out after {seconds} seconds");
+                ToolError::new(ErrorCode::TimedOut, message)
+            }
             Stop::Cancelled => {
                 ToolError::new(ErrorCode::Cancelled, format!("{what} was cancelled"))
             }
@@ -362,6 +361,8 @@ impl Stop {
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     until: Option<Instant>,
+    /// The time in force: the tool's own, or what the deadline left of it.
+    limit: Duration,
     cancel: CancelFlag,
 }
 

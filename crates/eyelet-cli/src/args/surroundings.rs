@@ -18,7 +18,8 @@ pub(crate) struct Surroundings {
     /// Working directory [default: the current one]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Confine to this directory; may be given several times [default: not confined]
+    /// Confine to this directory; may be given several times [default: not confined; for mcp the
+    /// working directory]
     #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) roots: Vec<PathBuf>,
     /// Let list_dir, grep_files and read reach everything in spite of --root; secrets stay hidden
@@ -33,7 +34,8 @@ pub(crate) struct Surroundings {
     /// Most bytes in a file of kept bash output; all files together have four times that
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) spill_bytes: Option<u64>,
-    /// What commands may do: write nothing, write in the roots, or all that you may [default: full]
+    /// What commands may do: not run, read, also write in the roots, or all that you may [default:
+    /// full; for mcp workspace-write]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub(crate) sandbox: Option<Policy>,
     /// Let sandboxed commands reach the network

@@ -5,9 +5,19 @@ use testkit::TempTree;
 
 use crate::run::eyelet;
 
-fn help(command: &[&str]) -> String {
+fn whole_help(command: &[&str]) -> String {
     eyelet(&TempTree::new(""), command.iter().chain(&["--help"]))
 }
+
+/// The help of a command; the flags that it shares with all others are shown once, by `eyelet`.
+fn help(command: &[&str]) -> String {
+    let all = whole_help(&[]);
+    let (_, shared) = all.split_once(SHARED).unwrap();
+    let (shared, _) = shared.split_once("\n\n").unwrap();
+    whole_help(command).replace(&[SHARED, shared].concat(), &[SHARED, " as above"].concat())
+}
+
+const SHARED: &str = "Where and how tools run:";
 
 #[test]
 fn help_of_eyelet() {
@@ -40,7 +50,7 @@ fn help_of_eyelet() {
         Where and how tools run:
               --cwd <DIR>               Working directory [default: the current one]
               --root <DIR>              Confine to this directory; may be given several times [default: not
-                                        confined]
+                                        confined; for mcp the working directory]
               --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
                                         --root; secrets stay hidden
               --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
@@ -49,9 +59,9 @@ fn help_of_eyelet() {
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
                                         four times that
-              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
-                                        you may [default: full] [possible values: off, read-only,
-                                        workspace-write, full]
+              --sandbox <POLICY>        What commands may do: not run, read, also write in the roots, or all
+                                        that you may [default: full; for mcp workspace-write] [possible
+                                        values: off, read-only, workspace-write, full]
               --network                 Let sandboxed commands reach the network
               --env <NAME>              Give sandboxed commands this variable, too; may be given several
                                         times
@@ -59,7 +69,7 @@ fn help_of_eyelet() {
                                         none where `eyelet doctor` knows a gap
 
         Where and how tools run may be said before or after the command.
-    "#]].assert_eq(&help(&[]));
+    "#]].assert_eq(&whole_help(&[]));
 }
 
 #[test]
@@ -79,29 +89,11 @@ fn help_of_call() {
               --text  Print the text that a model would read instead; errors go to stderr
           -h, --help  Print help
 
-        Where and how tools run:
-              --cwd <DIR>               Working directory [default: the current one]
-              --root <DIR>              Confine to this directory; may be given several times [default: not
-                                        confined]
-              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
-                                        --root; secrets stay hidden
-              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
-                                        given several times
-              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
-                                        [default: embedded] [possible values: embedded, rg]
-              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
-                                        four times that
-              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
-                                        you may [default: full] [possible values: off, read-only,
-                                        workspace-write, full]
-              --network                 Let sandboxed commands reach the network
-              --env <NAME>              Give sandboxed commands this variable, too; may be given several
-                                        times
-              --strict                  Let sandboxed commands read only the system and the roots, and run
-                                        none where `eyelet doctor` knows a gap
+        Where and how tools run: as above
 
         Exit status: 0 the tool ran, 1 it did not, 2 wrong command line.
-    "#]].assert_eq(&help(&["call"]));
+    "#]]
+    .assert_eq(&help(&["call"]));
 }
 
 #[test]
@@ -123,27 +115,9 @@ fn help_of_list_dir() {
               --json        Print the answer as one line of JSON
           -h, --help        Print help
 
-        Where and how tools run:
-              --cwd <DIR>               Working directory [default: the current one]
-              --root <DIR>              Confine to this directory; may be given several times [default: not
-                                        confined]
-              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
-                                        --root; secrets stay hidden
-              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
-                                        given several times
-              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
-                                        [default: embedded] [possible values: embedded, rg]
-              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
-                                        four times that
-              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
-                                        you may [default: full] [possible values: off, read-only,
-                                        workspace-write, full]
-              --network                 Let sandboxed commands reach the network
-              --env <NAME>              Give sandboxed commands this variable, too; may be given several
-                                        times
-              --strict                  Let sandboxed commands read only the system and the roots, and run
-                                        none where `eyelet doctor` knows a gap
-    "#]].assert_eq(&help(&["list-dir"]));
+        Where and how tools run: as above
+    "#]]
+    .assert_eq(&help(&["list-dir"]));
 }
 
 #[test]
@@ -167,26 +141,7 @@ fn help_of_grep_files() {
               --json            Print the answer as one line of JSON
           -h, --help            Print help
 
-        Where and how tools run:
-              --cwd <DIR>               Working directory [default: the current one]
-              --root <DIR>              Confine to this directory; may be given several times [default: not
-                                        confined]
-              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
-                                        --root; secrets stay hidden
-              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
-                                        given several times
-              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
-                                        [default: embedded] [possible values: embedded, rg]
-              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
-                                        four times that
-              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
-                                        you may [default: full] [possible values: off, read-only,
-                                        workspace-write, full]
-              --network                 Let sandboxed commands reach the network
-              --env <NAME>              Give sandboxed commands this variable, too; may be given several
-                                        times
-              --strict                  Let sandboxed commands read only the system and the roots, and run
-                                        none where `eyelet doctor` knows a gap
+        Where and how tools run: as above
 
         Exit status: 0 files match, 1 none does or an error.
     "#]].assert_eq(&help(&["grep-files"]));
@@ -211,27 +166,9 @@ fn help_of_read() {
               --json        Print the answer as one line of JSON
           -h, --help        Print help
 
-        Where and how tools run:
-              --cwd <DIR>               Working directory [default: the current one]
-              --root <DIR>              Confine to this directory; may be given several times [default: not
-                                        confined]
-              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
-                                        --root; secrets stay hidden
-              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
-                                        given several times
-              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
-                                        [default: embedded] [possible values: embedded, rg]
-              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
-                                        four times that
-              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
-                                        you may [default: full] [possible values: off, read-only,
-                                        workspace-write, full]
-              --network                 Let sandboxed commands reach the network
-              --env <NAME>              Give sandboxed commands this variable, too; may be given several
-                                        times
-              --strict                  Let sandboxed commands read only the system and the roots, and run
-                                        none where `eyelet doctor` knows a gap
-    "#]].assert_eq(&help(&["read"]));
+        Where and how tools run: as above
+    "#]]
+    .assert_eq(&help(&["read"]));
 }
 
 #[test]
@@ -253,29 +190,59 @@ fn help_of_bash() {
               --json              Print the answer as one line of JSON
           -h, --help              Print help
 
-        Where and how tools run:
-              --cwd <DIR>               Working directory [default: the current one]
-              --root <DIR>              Confine to this directory; may be given several times [default: not
-                                        confined]
-              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
-                                        --root; secrets stay hidden
-              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
-                                        given several times
-              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
-                                        [default: embedded] [possible values: embedded, rg]
-              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
-                                        four times that
-              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
-                                        you may [default: full] [possible values: off, read-only,
-                                        workspace-write, full]
-              --network                 Let sandboxed commands reach the network
-              --env <NAME>              Give sandboxed commands this variable, too; may be given several
-                                        times
-              --strict                  Let sandboxed commands read only the system and the roots, and run
-                                        none where `eyelet doctor` knows a gap
+        Where and how tools run: as above
 
         Exit status: the command's own, 124 where it was timed out, 125 where it could not run.
     "#]].assert_eq(&help(&["bash"]));
+}
+
+#[test]
+fn help_of_mcp() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Serve the tools to an agent over the Model Context Protocol, on stdin and stdout
+
+        Usage: eyelet mcp [OPTIONS]
+
+        Options:
+              --tools <NAMES>    Offer only these tools, separated by commas [default: all]
+              --reply <FORM>     Form of replies: text for a model, or the JSON envelope as text or as
+                                 structured content [default: text] [possible values: text, envelope,
+                                 structured]
+              --reply-bytes <N>  Most bytes of a reply, at least 4096 [default: what the client shows its
+                                 model whole]
+          -h, --help             Print help
+
+        Over HTTP:
+              --http <ADDRESS>          Serve at this address, such as 127.0.0.1:8700, instead of stdin and
+                                        stdout
+              --http-token-file <FILE>  Read the bearer token from this private file [default: a new one,
+                                        shown on stderr]
+              --http-origin <ORIGIN>    Let web pages of this origin speak to the server; may be given
+                                        several times [default: none]
+              --allow-remote            Let other machines connect: allow an address that is not loopback
+
+        Where and how tools run: as above
+
+        The client's config names the program `eyelet` and the argument `mcp`.
+    "#]].assert_eq(&help(&["mcp"]));
+}
+
+#[test]
+fn help_of_doctor() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Tell what this machine can enforce on commands, and what not
+
+        Usage: eyelet doctor [OPTIONS]
+
+        Options:
+              --json  Print it as JSON
+          -h, --help  Print help
+    "#]]
+    .assert_eq(&help(&["doctor"]));
 }
 
 #[test]
@@ -369,26 +336,7 @@ fn help_of_config() {
                                         several times [default: none]
               --allow-remote            Let other machines connect: allow an address that is not loopback
 
-        Where and how tools run:
-              --cwd <DIR>               Working directory [default: the current one]
-              --root <DIR>              Confine to this directory; may be given several times [default: not
-                                        confined]
-              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
-                                        --root; secrets stay hidden
-              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
-                                        given several times
-              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
-                                        [default: embedded] [possible values: embedded, rg]
-              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
-                                        four times that
-              --sandbox <POLICY>        What commands may do: write nothing, write in the roots, or all that
-                                        you may [default: full] [possible values: off, read-only,
-                                        workspace-write, full]
-              --network                 Let sandboxed commands reach the network
-              --env <NAME>              Give sandboxed commands this variable, too; may be given several
-                                        times
-              --strict                  Let sandboxed commands read only the system and the roots, and run
-                                        none where `eyelet doctor` knows a gap
+        Where and how tools run: as above
 
         The server (`eyelet mcp`) takes a value from a flag, else from a variable, else from
         $XDG_CONFIG_HOME/eyelet/config.toml (~/.config/eyelet/config.toml): --spill-bytes,

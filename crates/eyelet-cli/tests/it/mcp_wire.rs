@@ -253,7 +253,7 @@ fn signals_end_commands_and_remove_what_was_kept() {
         let start = Instant::now();
         server.signal(name);
         assert!(server.wait().success());
-        assert!(start.elapsed() < Duration::from_secs(2), "{name}: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(30), "{name}: {:?}", start.elapsed());
         check_gone(&tree, process);
     }
 }

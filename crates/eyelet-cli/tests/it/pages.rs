@@ -6,14 +6,16 @@ use testkit::TempTree;
 
 use crate::run::{command, eyelet};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 13] = [
     "call",
     "list-dir",
     "grep-files",
     "read",
     "bash",
+    "mcp",
     "tools",
     "limits",
+    "doctor",
     "setup",
     "config",
     "completions",

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use testkit::TempTree;
 
-use crate::run::eyelet;
+use crate::run::{binary, eyelet};
 
 #[test]
 fn the_content_goes_to_stdout_unchanged() {
@@ -111,4 +111,20 @@ fn an_error_is_one_line_on_stderr() {
         eyelet: path `/repo/d` is not a regular file; list_dir shows what a directory holds
     "#]]
     .assert_eq(&eyelet(&tree, ["read", "d"]));
+}
+
+#[test]
+fn a_deep_path_under_a_root_needs_few_open_files() {
+    let tree = TempTree::new("");
+    let path = format!("{}f", "d/".repeat(500));
+    tree.file(&path, "deep\n");
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 64 && exec \"$0\" --root . read \"$1\""])
+        .arg(binary())
+        .arg(&path)
+        .current_dir(tree.path())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.stdout, b"deep\n");
 }

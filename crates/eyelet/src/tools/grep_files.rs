@@ -2,8 +2,6 @@
 //!
 //! The answer is ripgrep's, whichever of the two engines gives it.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
@@ -188,8 +186,7 @@ impl Tool for GrepFiles {
         searchable("pattern", pattern)?;
         include.map_or(Ok(()), |include| searchable("include", include))?;
         let watch = turn.watch(TIME_LIMIT);
-        let in_force = watch.left();
-        let asked = args.path.as_deref().unwrap_or_default();
+        let asked = args.path.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
         let path = turn.resolve_path("path", asked)?;
         let target = Target::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
@@ -205,8 +202,8 @@ impl Tool for GrepFiles {
         let found = find(&query, target, turn, &watch, newest);
         let (tally, newest) = found.map_err(|failure| match failure {
             SearchFailure::Failed(error) => error,
-            SearchFailure::Stopped(stop @ Stop::TimedOut) => stop.error("rg", whole(in_force)),
-            SearchFailure::Stopped(stop @ Stop::Cancelled) => stop.error("grep_files", TIME_LIMIT),
+            SearchFailure::Stopped(stop @ Stop::TimedOut) => stop.error("rg", &watch),
+            SearchFailure::Stopped(stop @ Stop::Cancelled) => stop.error("grep_files", &watch),
         })?;
         if (1..offset).contains(&newest.seen()) {
             return Err(ToolError::invalid_input("offset exceeds match count"));
@@ -318,9 +315,4 @@ fn fit(files: &mut Vec<String>, budget: ReplyBudget) -> u64 {
         *only = cut::at_most(only, room.bytes).to_owned();
     }
     left_out
-}
-
-/// In whole seconds, rounded up.
-fn whole(time: Duration) -> Duration {
-    Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
 }

@@ -263,7 +263,7 @@ fn read_all(
             Err(error) if directory.is_none() => return Err(unreadable(&error)),
             Err(_) => Vec::new(),
         };
-        watch.check().map_err(|stop| stop.error("list_dir", TIME_LIMIT))?;
+        watch.check().map_err(|stop| stop.error("list_dir", watch))?;
         let level = directory.map_or(0, |id| found.tree().level(id) + 1);
         for name in names {
             let descend = name.kind == EntryKind::Directory && (level as u64) < depth - 1;

@@ -340,9 +340,10 @@ fn read_text(
     file: &OpenFile,
     turn: &TurnContext,
 ) -> Result<TextPage, ToolError> {
-    let scanned = scan::page_of(file, page, &turn.watch(TIME_LIMIT), &turn.progress);
+    let watch = turn.watch(TIME_LIMIT);
+    let scanned = scan::page_of(file, page, &watch, &turn.progress);
     let Scanned { lines, exact } = scanned.map_err(|failure| match failure {
-        ScanFailure::Stopped(stop) => stop.error("read", TIME_LIMIT),
+        ScanFailure::Stopped(stop) => stop.error("read", &watch),
         ScanFailure::Io(error) => unreadable(&path, &error),
     })?;
     let Lines { content, lines_shown, lines_cut, total_lines } = lines;

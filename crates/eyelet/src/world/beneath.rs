@@ -15,8 +15,12 @@ use super::hidden::Hidden;
 /// How many links one path may lead through; the kernel's own limit.
 const MAX_LINKS: usize = 40;
 
-/// How often a component that changes while it is looked at is looked at again.
+/// How often a component that changes while it is looked at is looked at again, and how often a walk
+/// starts again.
 const MAX_RETRIES: usize = 64;
+
+/// How many directories a walk keeps open on its way down, however deep that leads.
+const MAX_KEPT_OPEN: usize = 32;
 
 /// A handle that only names a directory, where the system has such a thing.
 #[cfg(target_os = "linux")]
@@ -102,20 +106,21 @@ fn open_beneath(directory: BorrowedFd<'_>, rest: &Path, flags: OFlags) -> Result
 struct Walk<'b> {
     beneath: &'b Beneath,
     root: &'b Arc<Root>,
-    /// The directories below the root that were entered.
-    entered: Vec<(OsString, OwnedFd)>,
+    /// The directories below the root that were entered; the last ones are open.
+    entered: Vec<(OsString, Option<OwnedFd>)>,
     /// The components that are left, the next one last.
     todo: Vec<OsString>,
+    retries: usize,
 }
 
 impl<'b> Walk<'b> {
     fn new(beneath: &'b Beneath) -> Self {
         let todo = steps(&beneath.rest);
-        Walk { beneath, root: &beneath.first, entered: Vec::new(), todo }
+        Walk { beneath, root: &beneath.first, entered: Vec::new(), todo, retries: 0 }
     }
 
     fn open(mut self, flags: OFlags) -> Result<Opened, Unopened> {
-        let (mut links, mut retries) = (0, 0);
+        let mut links = 0;
         if self.beneath.hidden.hides_way_to(self.root.real_path()) {
             return Err(Unopened::Hidden);
         }
@@ -145,9 +150,8 @@ impl<'b> Walk<'b> {
                     let how = if last { flags } else { into } | OFlags::NOFOLLOW;
                     match rustix::fs::openat(self.here(), &step, how, Mode::empty()) {
                         Ok(handle) if last => return Ok(self.opened(handle, Some(&step))),
-                        Ok(handle) => self.entered.push((step, handle)),
-                        Err(error) if retries < MAX_RETRIES && self.has_changed(&step, error) => {
-                            retries += 1;
+                        Ok(handle) => self.enter(step, handle),
+                        Err(error) if self.has_changed(&step, error) && self.may_retry() => {
                             self.todo.push(step);
                         }
                         Err(error) => return Err(error.into()),
@@ -167,8 +171,22 @@ impl<'b> Walk<'b> {
                 )
     }
 
+    fn may_retry(&mut self) -> bool {
+        self.retries += 1;
+        self.retries <= MAX_RETRIES
+    }
+
+    fn enter(&mut self, name: OsString, handle: OwnedFd) {
+        self.entered.push((name, Some(handle)));
+        let far_above = self.entered.len().checked_sub(MAX_KEPT_OPEN + 1);
+        if let Some((_, handle)) = far_above.and_then(|above| self.entered.get_mut(above)) {
+            *handle = None;
+        }
+    }
+
     fn here(&self) -> BorrowedFd<'_> {
-        self.entered.last().map_or(self.root.handle(), |(_, handle)| handle.as_fd())
+        let handle = self.entered.last().and_then(|(_, handle)| handle.as_ref());
+        handle.map_or(self.root.handle(), |handle| handle.as_fd())
     }
 
     /// The path of the directory that the walk is in, without links.
@@ -186,6 +204,13 @@ impl<'b> Walk<'b> {
     /// One directory up. Above this root, only another root, or this one again, may hold the rest.
     fn leave(&mut self) -> Result<(), Unopened> {
         if self.entered.pop().is_some() {
+            if self.entered.last().is_some_and(|(_, handle)| handle.is_none()) {
+                // No longer open: it is walked to once more, which is never done by `..`.
+                if !self.may_retry() {
+                    return Err(Errno::NAMETOOLONG.into());
+                }
+                self.todo.extend(self.entered.drain(..).rev().map(|(name, _)| name));
+            }
             return Ok(());
         }
         let mut path = self.root.real_path().parent().ok_or(Unopened::Outside)?.to_owned();

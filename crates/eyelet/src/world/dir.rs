@@ -163,7 +163,8 @@ impl Directory {
     fn kind(&self, name: &OsStr, mut file_type: FileType) -> EntryKind {
         if file_type == FileType::Unknown {
             // Some file systems do not tell the type along with the name.
-            file_type = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)
+            file_type = self
+                .stat(name)
                 .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
         }
         if file_type == FileType::Directory {

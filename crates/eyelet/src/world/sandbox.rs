@@ -1,7 +1,9 @@
 //! From a turn to the supervisor's request.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use eyelet_sandbox::{
@@ -142,6 +144,7 @@ fn working_directory(turn: &TurnContext) -> Result<Place, Refusal> {
 fn place(root: &Root) -> std::io::Result<Place> {
     let handle: BorrowedFd<'_> = root.handle();
     let path = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))?;
-    let found = rustix::fs::fstat(handle)?;
-    Ok(Place { path, identity: (found.st_dev, found.st_ino) })
+    // The standard library has one type for these numbers on all systems.
+    let found = File::from(handle.try_clone_to_owned()?).metadata()?;
+    Ok(Place { path, identity: (found.dev(), found.ino()) })
 }

@@ -118,8 +118,9 @@ fn in_blocks(
         return stopped(stop, scan);
     }
     let mut last = [0];
-    let is_ended = file.read_at(size - 1, &mut last)? == Some(b"\n");
-    Ok(Scanned { lines: scan.finish_with(newlines, !is_ended), exact: true })
+    // A file that became shorter has no byte there, and no line that ends in it.
+    let is_open = file.read_at(size - 1, &mut last)?.is_some_and(|last| last != b"\n");
+    Ok(Scanned { lines: scan.finish_with(newlines, is_open), exact: true })
 }
 
 /// Feeds `scan` with the blocks and the holes between them until its page is full.
@@ -233,3 +234,7 @@ fn work_off(
         }
     }
 }
+
+#[cfg(test)]
+#[path = "scan_tests.rs"]
+mod tests;

@@ -57,22 +57,22 @@ fn other_numbers_are_refused_with_what_is_expected() {
     .map(|text| text.split(" at line ").next().unwrap().to_owned())
     .collect();
     expect![[r#"
-        error invalid_input: failed to parse function arguments: limit: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid value: floating point `1.5`, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid value: floating point `-1.0`, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: number out of range
-        error invalid_input: failed to parse function arguments: limit: invalid value: floating point `1.8446744073709552e+19`, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid value: string "18446744073709551616", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid value: string "x", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid value: string "", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid value: string " 1", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid value: string "+1", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid value: string "-1", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid value: string "1.0", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid type: boolean `true`, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid type: sequence, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid type: map, expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: limit: invalid value: string "١", expected a whole number from 0 to 18446744073709551615"#]]
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: floating point `1.5`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: floating point `-1.0`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: number out of range
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: floating point `1.8446744073709552e+19`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "18446744073709551616", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "x", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string " 1", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "+1", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "-1", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "1.0", expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid type: boolean `true`, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid type: sequence, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid type: map, expected a whole number from 0 to 18446744073709551615
+        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "١", expected a whole number from 0 to 18446744073709551615"#]]
     .assert_eq(&refused.join("\n"));
 }
 
@@ -104,7 +104,7 @@ fn a_field_that_comes_twice_is_refused() {
 
 #[test]
 fn a_string_of_the_wrong_type_is_refused() {
-    expect!["error invalid_input: failed to parse function arguments: dir_path: invalid type: integer `7`, expected a string at line 1 column 13"]
+    expect!["error invalid_input: failed to parse function arguments: `dir_path`: invalid type: integer `7`, expected a string at line 1 column 13"]
         .assert_eq(&list(r#"{"dir_path":7}"#));
 }
 
@@ -139,7 +139,7 @@ fn json_that_is_broken_or_no_object_is_refused() {
         error invalid_input: failed to parse function arguments: trailing characters at line 1 column 18
         error invalid_input: failed to parse function arguments: EOF while parsing a list at line 1 column 2
         error invalid_input: failed to parse function arguments: EOF while parsing a value at line 1 column 3
-        error invalid_input: failed to parse function arguments: dir_path: unexpected end of hex escape at line 1 column 20"#]]
+        error invalid_input: failed to parse function arguments: `dir_path`: unexpected end of hex escape at line 1 column 20"#]]
     .assert_eq(&refused.join("\n"));
 }
 
@@ -150,6 +150,20 @@ fn json_nested_without_end_is_refused_without_a_crash() {
         let answer = list(&arguments);
         assert!(answer.starts_with("error invalid_input: failed to parse"), "{answer}");
     }
+}
+
+#[test]
+fn json_that_is_refused_is_not_built_in_memory() {
+    testkit::in_own_process("arguments::json_that_is_refused_is_not_built_in_memory", || {
+        let list_of_numbers = format!("[{}0]", "0,".repeat(4_000_000));
+        for arguments in [list_of_numbers.clone(), format!(r#"{{"limit":{list_of_numbers}}}"#)] {
+            let before = testkit::peak_memory();
+            let answer = list(&arguments);
+            assert!(answer.starts_with("error invalid_input: failed to parse"), "{answer}");
+            let grown = testkit::peak_memory() - before;
+            assert!(grown < 64 << 20, "grew by {grown} bytes");
+        }
+    });
 }
 
 #[test]

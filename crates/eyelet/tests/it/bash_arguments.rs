@@ -38,11 +38,11 @@ fn arguments_that_cannot_be_served_say_what_would() {
         {"ok":false,"error":{"code":"invalid_input","message":"command must not be empty"}}
         {"ok":false,"error":{"code":"invalid_input","message":"command must not contain a NUL character"}}
         {"ok":false,"error":{"code":"invalid_input","message":"timeout_secs must be greater than zero"}}
-        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: timeout_secs: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615 at line 1 column 35"}}
-        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: keep: unknown variant `middle`, expected one of `head`, `tail`, `both` at line 1 column 33"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `timeout_secs`: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615 at line 1 column 35"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `keep`: unknown variant `middle`, expected one of `head`, `tail`, `both` at line 1 column 33"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `timeout`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 27"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `cmd`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 6"}}
-        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: command: invalid type: integer `5`, expected a string at line 1 column 12"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `command`: invalid type: integer `5`, expected a string at line 1 column 12"}}
         {"ok":false,"error":{"code":"too_large","message":"command is 131072 bytes, above 131071; write it to a file in parts and run that file"}}"#]].assert_eq(&answers.join("\n"));
 }
 

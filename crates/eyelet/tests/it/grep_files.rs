@@ -242,7 +242,7 @@ fn numbers_are_checked_in_order() {
         error: not_found
         rg failed: error parsing glob '[': unclosed character class; missing ']'
         error: invalid_input
-        failed to parse function arguments: limit: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615 at line 1 column 27
+        failed to parse function arguments: `limit`: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615 at line 1 column 27
         error: invalid_input
         failed to parse function arguments: unknown field `limitt`, expected one of `pattern`, `include`, `path`, `limit`, `offset` at line 1 column 25
         error: invalid_input

@@ -305,4 +305,6 @@ fn a_confined_search_stays_in_its_roots() {
             assert!(text.ends_with("error: outside_root"), "{text}");
         }
     }
+    let text = answer(&tree, &confined, r#"{"pattern":"foo"}"#);
+    assert!(text.starts_with("path `/repo` is outside the roots (/repo/root); "), "{text}");
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use eyelet::{Root, TurnContext};
+use eyelet::{Hidden, Root, TurnContext};
 use serde_json::json;
 use testkit::{TempTree, each_seed, random_tree};
 
@@ -213,4 +213,22 @@ fn nothing_outside_is_named_read_or_matched_on_random_trees_of_links() {
         let search = json!({"pattern": "CANARY", "include": "**"});
         assert_eq!(content(&turn, "grep_files", &search), "No matches found.");
     });
+}
+
+#[test]
+fn a_deep_path_leads_down_and_up_again() {
+    let tree = TempTree::new("");
+    let (down, up) = ("d/".repeat(100), "../".repeat(100));
+    tree.file(format!("{down}f"), "deep");
+    tree.file("d/d/g", "above");
+    let hidden = Hidden::nothing().with_denied("*.pem", &[tree.path()]).unwrap();
+    for turn in [confined(tree.path()), confined(tree.path()).with_hidden(hidden)] {
+        let read = |path: String| content(&turn, "read", &json!({ "path": path }));
+        assert_eq!(read(format!("{down}f")), "[lines 1-1 of 1]\ndeep");
+        assert_eq!(read(format!("{down}{up}d/d/g")), "[lines 1-1 of 1]\nabove");
+        let above = "../".repeat(98);
+        assert_eq!(read(format!("{down}{above}g")), "[lines 1-1 of 1]\nabove");
+        let endless = read(format!("{}f", format!("{down}{up}").repeat(100)));
+        assert!(endless.ends_with("File name too long (os error 36)"), "{endless}");
+    }
 }

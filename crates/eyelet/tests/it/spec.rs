@@ -59,6 +59,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("unit", include_str!("../../src/bound/capture_tests.rs")),
     ("unit", include_str!("../../src/bound/stream_text_tests.rs")),
     ("unit", include_str!("../../src/world/git_config_tests.rs")),
+    ("unit", include_str!("../../src/world/scan_tests.rs")),
 ];
 
 /// The rules: a number, and the text up to the next one.
