@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-PATIENCE = 60
+PATIENCE = int(os.environ.get("PATIENCE", "60"))
 CHILD = "45.317"
 
 # For each question the tools that can answer it, by name, and their arguments.
