@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-PATIENCE = 60
+PATIENCE = int(os.environ.get("PATIENCE", "60"))
 CHILD = "45.317"
 
 # For each question the tools that can answer it, by name, and their arguments.
@@ -59,7 +59,7 @@ class Server:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-        self.rest = b""
+        self.rest = bytearray()
         client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "compare", "version": "1"}}
         self.ask(1, "initialize", client)
         self.send({"method": "notifications/initialized"})
@@ -72,13 +72,17 @@ class Server:
         """The line with the answer; none where it does not come in time or the server ends."""
         self.send({"id": number, "method": method, "params": params})
         end = time.monotonic() + PATIENCE
+        searched = 0
         while True:
-            line, newline, rest = self.rest.partition(b"\n")
-            if newline:
-                self.rest = rest
+            newline = self.rest.find(b"\n", searched)
+            if newline >= 0:
+                line = bytes(self.rest[:newline])
+                del self.rest[: newline + 1]
+                searched = 0
                 if b'"id":%d' % number in line[-40:] + line[:80] and b'"method"' not in line[:80]:
                     return line
                 continue
+            searched = len(self.rest)
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
                 return None

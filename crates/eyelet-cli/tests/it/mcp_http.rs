@@ -260,7 +260,7 @@ fn a_signal_ends_commands_and_removes_what_was_kept() {
     let pid = tree.path().join("pid");
     wait_until(|| pid.exists());
     let process = format!("/proc/{}", std::fs::read_to_string(&pid).unwrap().trim());
-    assert_eq!(spill_folders(&tree), 1);
+    wait_until(|| spill_folders(&tree) == 1);
     let start = Instant::now();
     let sent = Command::new("kill").arg(server.child.id().to_string()).status();
     assert!(sent.unwrap().success());
