@@ -21,6 +21,8 @@ mod read;
 mod run;
 mod sandbox;
 mod sandbox_files;
+mod sandbox_git;
+mod sandbox_load;
 mod sandbox_network;
 mod sandbox_processes;
 mod sandbox_rounds;
