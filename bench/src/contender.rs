@@ -12,6 +12,8 @@ use crate::memory;
 pub(crate) enum Side {
     Ours,
     Peer,
+    /// Compared with nobody; its memory is what others' is measured from.
+    Idle,
 }
 
 /// One who does the work.
@@ -21,13 +23,15 @@ pub(crate) struct Contender {
     action: Action,
     /// The exit codes of one who did the work.
     fine: &'static [i32],
+    /// Done before every run, and not timed.
+    before: Option<Box<dyn Fn() -> Result<()>>>,
+    /// How many runs in a row make one sample, which is their median.
+    repeats: usize,
 }
 
 enum Action {
     Process(Vec<String>),
-    Call(Box<dyn Fn() -> Result<()>>),
-    /// Knows itself which part of what it does counts.
-    Timed(Box<dyn Fn() -> Result<Duration>>),
+    Call(Box<dyn Fn() -> Result<Duration>>),
 }
 
 impl Contender {
@@ -37,7 +41,21 @@ impl Contender {
         words: impl IntoIterator<Item = W>,
     ) -> Self {
         let words = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
-        Contender { name, side, action: Action::Process(words), fine: &[0] }
+        Contender::new(name, side, Action::Process(words))
+    }
+
+    fn new(name: &'static str, side: Side, action: Action) -> Self {
+        Contender { name, side, action, fine: &[0], before: None, repeats: 1 }
+    }
+
+    /// Has something done before every run, which is not timed.
+    pub(crate) fn after(self, before: impl Fn() -> Result<()> + 'static) -> Self {
+        Contender { before: Some(Box::new(before)), ..self }
+    }
+
+    /// For what takes milliseconds.
+    pub(crate) fn repeated(self, repeats: usize) -> Self {
+        Contender { repeats, ..self }
     }
 
     /// For a program that ends with code 1 where it has nothing to tell.
@@ -51,16 +69,32 @@ impl Contender {
 
     /// A call in this process: what a host that links the library waits for.
     pub(crate) fn call(name: &'static str, call: impl Fn() -> Result<()> + 'static) -> Self {
-        Contender { name, side: Side::Ours, action: Action::Call(Box::new(call)), fine: &[0] }
+        Contender::timed(name, Side::Ours, move || {
+            let start = Instant::now();
+            call()?;
+            Ok(start.elapsed())
+        })
     }
 
-    /// A call in this process of which a part counts.
-    pub(crate) fn timed(name: &'static str, call: impl Fn() -> Result<Duration> + 'static) -> Self {
-        Contender { name, side: Side::Ours, action: Action::Timed(Box::new(call)), fine: &[0] }
+    /// What happens in this process and tells itself how long it took.
+    pub(crate) fn timed(
+        name: &'static str,
+        side: Side,
+        call: impl Fn() -> Result<Duration> + 'static,
+    ) -> Self {
+        Contender::new(name, side, Action::Call(Box::new(call)))
     }
 
-    /// Does the work once. A process counts from before its start until it was waited for.
+    /// Does the work, and tells the time of one run.
     pub(crate) fn time(&self) -> Result<Duration> {
+        let mut times = (0..self.repeats).map(|_| self.once()).collect::<Result<Vec<_>>>()?;
+        times.sort();
+        times.get(times.len() / 2).copied().ok_or_else(|| "no run".into())
+    }
+
+    /// A process counts from before its start until it was waited for.
+    fn once(&self) -> Result<Duration> {
+        self.prepare()?;
         match &self.action {
             Action::Process(words) => {
                 let mut command = command(words)?;
@@ -76,20 +110,20 @@ impl Contender {
                     Err(format!("{}: {status}", self.name))
                 }
             }
-            Action::Call(call) => {
-                let start = Instant::now();
-                call()?;
-                Ok(start.elapsed())
-            }
-            Action::Timed(call) => call(),
+            Action::Call(call) => call(),
         }
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.before.as_ref().map_or(Ok(()), |before| before())
     }
 
     /// The most memory that its process has resident, in bytes. A call has none of its own.
     pub(crate) fn peak_memory(&self) -> Result<Option<u64>> {
+        self.prepare()?;
         match &self.action {
             Action::Process(words) => memory::peak_of(words).map(Some),
-            Action::Call(_) | Action::Timed(_) => Ok(None),
+            Action::Call(_) => Ok(None),
         }
     }
 }

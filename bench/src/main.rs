@@ -20,6 +20,8 @@ use options::{Options, Wish};
 type Result<T> = std::result::Result<T, String>;
 
 fn main() -> ExitCode {
+    // A call in this process starts it again as the supervisor of its command.
+    eyelet_sandbox::run_if_supervisor();
     match work() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {

@@ -121,6 +121,28 @@ fn judge(target: Target, contenders: &[Times], ratios: &[Ratio]) -> Vec<Verdict>
                 reached: ratio.medians >= times,
             })
             .collect(),
+        Target::AtMost { of, times } => ratios
+            .iter()
+            .filter(|ratio| ratio.peer == of)
+            .map(|ratio| Verdict {
+                what: format!("{} against {of}", ratio.ours),
+                measured: format!("{:.2}x its time", 1.0 / ratio.medians),
+                target: format!("at most {times}x"),
+                reached: 1.0 / ratio.medians <= times,
+            })
+            .collect(),
+        Target::Growth { who, above, mebibytes } => of(contenders, who)
+            .zip(of(contenders, above))
+            .filter_map(|(ours, idle)| {
+                let grown = ours.peak_memory_bytes? as f64 - idle.peak_memory_bytes? as f64;
+                Some(Verdict {
+                    what: format!("{who}, peak memory above {above}"),
+                    measured: format!("{:.1} MiB", grown / MEBIBYTE),
+                    target: format!("at most {mebibytes} MiB"),
+                    reached: grown / MEBIBYTE <= mebibytes,
+                })
+            })
+            .collect(),
         Target::Within { who, milliseconds } => of(contenders, who)
             .map(|times| Verdict {
                 what: format!("{who}, time"),

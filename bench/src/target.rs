@@ -13,6 +13,10 @@ pub(crate) enum Target {
     Always { who: &'static str, milliseconds: f64 },
     /// The peak of this contender of ours is at most so much.
     Memory { who: &'static str, mebibytes: f64 },
+    /// Ours takes at most this many times as long as the peer, by medians.
+    AtMost { of: &'static str, times: f64 },
+    /// The peak of this contender of ours is at most so much above that of another.
+    Growth { who: &'static str, above: &'static str, mebibytes: f64 },
     /// The peak of this contender of ours is not above that of the peer.
     MemoryOf { who: &'static str, peer: &'static str },
 }

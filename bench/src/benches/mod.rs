@@ -1,5 +1,6 @@
 //! The benches, and what they are given.
 
+mod bash;
 mod list;
 mod read;
 mod search;
@@ -28,7 +29,7 @@ pub(crate) enum NeedsCorpus {
 }
 
 /// THE LIST: one line per bench.
-const BENCHES: &[Bench] = &[list::BENCH, read::BENCH, search::BENCH];
+const BENCHES: &[Bench] = &[bash::BENCH, list::BENCH, read::BENCH, search::BENCH];
 
 pub(crate) fn find(name: &str) -> Result<&'static Bench> {
     let known: Vec<_> = BENCHES.iter().map(|bench| bench.name).collect();

@@ -8,7 +8,7 @@ use eyelet::tools::{GrepFiles, GrepFilesArgs};
 use eyelet::{CancelFlag, ErrorCode, SandboxPolicy, Tool as _, TurnContext};
 
 use crate::Result;
-use crate::contender::Contender;
+use crate::contender::{Contender, Side};
 use crate::race::Work;
 use crate::target::Target;
 
@@ -28,7 +28,7 @@ pub(crate) fn work(name: &str, path: &Path, pattern: &'static str) -> Work {
         check: Box::new(move || {
             stopped(&path, pattern).map(|_| "a cancelled search says so".to_owned())
         }),
-        contenders: vec![Contender::timed(STOP, measure)],
+        contenders: vec![Contender::timed(STOP, Side::Ours, measure)],
         targets: vec![Target::Always { who: STOP, milliseconds: 50.0 }],
     }
 }

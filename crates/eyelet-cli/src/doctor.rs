@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use eyelet_sandbox::{Machine, Supervisor, Tier};
+use eyelet_sandbox::{MAX_LOOKED_AT, MAX_REPOSITORIES, Machine, Supervisor, Tier};
 use serde_json::json;
 
 use crate::failure::{FAILED, Failure};
@@ -14,6 +14,9 @@ const ALWAYS: &[&str] = &[
      --root confines list_dir, grep_files and read, and where a command writes",
     "--deny hides from commands what it matches when the first one runs; files made later, and hard \
      links, are not hidden",
+    "a repository that a command makes is its own: git run in it, or in one that has it as a submodule, \
+     executes what its settings say; so does git with hooks or settings that lie among the project's \
+     files (core.hooksPath, include.path), and `git rebase --continue` with an `exec` line",
     "under --sandbox full, the default of call and bash at the command line, nothing is sandboxed",
 ];
 
@@ -33,6 +36,15 @@ pub(crate) fn run(form: Form) -> Result<ExitCode, Failure> {
     };
     show::lines(&text)?;
     Ok(if machine.tier().is_some() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+fn always() -> Vec<String> {
+    let looked_for = format!(
+        "of repositories below the roots the settings and hooks are protected where they are found: up to \
+         {MAX_REPOSITORIES}, among the {MAX_LOOKED_AT} entries nearest to the roots, before the first \
+         command"
+    );
+    ALWAYS.iter().map(|text| (*text).to_owned()).chain([looked_for]).collect()
 }
 
 fn name(tier: Tier) -> &'static str {
@@ -82,7 +94,7 @@ fn text(machine: &Machine) -> String {
                 let refused = if gap.is_refused_by_strict { " (--strict refuses to run)" } else { "" };
                 lines.push(format!("- {}{refused}", gap.what));
             }
-            lines.extend(ALWAYS.iter().map(|always| format!("- {always}")));
+            lines.extend(always().iter().map(|always| format!("- {always}")));
         }
     }
     let advice = machine.advice();
@@ -100,7 +112,7 @@ fn json(machine: &Machine) -> serde_json::Value {
         "machine": machine,
         "tier": tier,
         "gaps": tier.map(|tier| machine.gaps(tier)).unwrap_or_default(),
-        "always": ALWAYS,
+        "always": always(),
         "advice": machine.advice(),
     })
 }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -42,13 +42,19 @@ pub(crate) enum WireEnd {
 /// Moves stdin and stdout out of everyone's reach: what is then read from stdin is empty, and what
 /// is printed to stdout goes to stderr.
 pub(crate) fn take_over() -> io::Result<(File, File)> {
-    let input = rustix::io::fcntl_dupfd_cloexec(stdio::stdin(), HIGH)?;
-    let output = rustix::io::fcntl_dupfd_cloexec(stdio::stdout(), HIGH)?;
+    let input = duplicate(stdio::stdin())?;
+    let output = duplicate(stdio::stdout())?;
     let nothing: OwnedFd =
         rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     stdio::dup2_stdin(&nothing)?;
     stdio::dup2_stdout(stdio::stderr())?;
     Ok((File::from(input), File::from(output)))
+}
+
+/// A process that may have few files has none so high.
+fn duplicate(file: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let high = rustix::io::fcntl_dupfd_cloexec(file, HIGH);
+    Ok(high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(file, 3))?)
 }
 
 /// One end of the conversation. Clones are the same wire.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::{Network, Policy, SandboxRequest, Strictness, Tier, TierChoice};
+use crate::request::{Network, Policy, SandboxRequest, Tier, TierChoice};
 
 /// What a supervisor found out about the machine. Nothing of the examination stays behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,11 @@ pub struct Machine {
 pub(crate) const LEAST_LANDLOCK: i32 = 3;
 /// From this version on Landlock stops signals and abstract sockets.
 pub(crate) const SCOPED_LANDLOCK: i32 = 6;
+
+/// How many repositories below the roots are protected, submodules and worktrees counted.
+pub const MAX_REPOSITORIES: usize = 256;
+/// How many entries are looked at for them.
+pub const MAX_LOOKED_AT: usize = 10_000;
 
 impl Machine {
     /// The tier in which commands run here.
@@ -118,17 +123,9 @@ impl SandboxRequest {
     /// Asks what the machine can enforce.
     pub(crate) fn examination() -> Self {
         SandboxRequest {
-            policy: Policy::ReadOnly,
             tier: TierChoice::Only(Tier::Namespaces),
             network: Network::Off,
-            strictness: Strictness::Ordinary,
-            roots: Vec::new(),
-            private_temp: None,
-            spill: None,
-            hidden: Vec::new(),
-            denies_globs: false,
-            protected: Vec::new(),
-            program: None,
+            ..SandboxRequest::new(Policy::ReadOnly, None)
         }
     }
 }

@@ -9,7 +9,8 @@
 //! sandbox (`linux/namespaces.rs`) and becomes the ancestor of everything that the command
 //! starts; the command itself gets its last restrictions right before it is executed
 //! (`linux/command.rs`, `landlock.rs`, `seccomp.rs`, `privileges.rs`). Two processes, because one
-//! can be killed: then the other ends the tree. `doctor.rs` says what a machine can enforce.
+//! can be killed: then the other ends the tree. `linux/guard.rs` undoes what was done to protected paths,
+//! `linux/repositories.rs` finds those of git. `doctor.rs` says what a machine can enforce.
 //!
 //! A program that uses this begins its `main` with [`run_if_supervisor`].
 
@@ -17,10 +18,14 @@ mod client;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod process_stat;
 mod request;
 
 pub use client::{Received, Supervised, Supervisor};
-pub use doctor::{Gap, Machine};
+pub use doctor::{Gap, MAX_LOOKED_AT, MAX_REPOSITORIES, Machine};
+#[cfg(target_os = "linux")]
+pub use process_stat::ProcessStat;
 pub use request::{
     Message, Network, Place, Policy, Program, Raw, RawPath, Reverted, SandboxRequest, Strictness,
     Tier, TierChoice,

@@ -110,8 +110,30 @@ pub struct SandboxRequest {
     pub denies_globs: bool,
     /// Paths below each root that stay as they are, or absent.
     pub protected: Vec<RawPath>,
+    /// Where repositories stand below the roots, beside those at their top: each a `.git`.
+    pub nested: Vec<RawPath>,
     /// What to run; none to find out what the machine can enforce.
     pub program: Option<Program>,
+}
+
+impl SandboxRequest {
+    /// A request with the caller's network and no place named.
+    pub fn new(policy: Policy, program: Option<Program>) -> Self {
+        SandboxRequest {
+            policy,
+            tier: TierChoice::Best,
+            network: Network::On,
+            strictness: Strictness::Ordinary,
+            roots: Vec::new(),
+            private_temp: None,
+            spill: None,
+            hidden: Vec::new(),
+            denies_globs: false,
+            protected: Vec::new(),
+            nested: Vec::new(),
+            program,
+        }
+    }
 }
 
 /// What a supervisor tells.

@@ -7,15 +7,12 @@ use std::sync::{Arc, OnceLock};
 use eyelet_sandbox::{Network, Strictness, Supervisor, Tier, TierChoice};
 
 use crate::call::Environment;
+use crate::world::nested::Nested;
 use crate::world::private_temp::PrivateTemp;
 
 /// What stays as it is, or absent, below each root: ways to have something executed later, outside
-/// of the sandbox.
+/// of the sandbox. What git has of these, the supervisor finds.
 pub(crate) const PROTECTED: &[&str] = &[
-    ".git/config",
-    ".git/config.worktree",
-    ".git/commondir",
-    ".git/hooks",
     ".mcp.json",
     ".claude",
     ".codex",
@@ -104,6 +101,8 @@ pub struct SandboxSettings {
     pub(crate) environment_names: Vec<OsString>,
     /// What `--deny` matches, as of the first command.
     pub(crate) denied_paths: OnceLock<Result<Vec<PathBuf>, String>>,
+    /// Repositories below the roots, as of the first command.
+    pub(crate) nested: Nested,
     pub(crate) private_temp: Option<Arc<PrivateTemp>>,
 }
 
@@ -118,6 +117,7 @@ impl SandboxSettings {
             strictness: Strictness::Ordinary,
             environment_names: Vec::new(),
             denied_paths: OnceLock::new(),
+            nested: Nested::default(),
             private_temp: None,
         }
     }

@@ -10,7 +10,8 @@ fn doctor_tells_the_tier_and_what_it_leaves_open() {
     let output = command(&tree).arg("doctor").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "this machine can enforce nothing: {text}");
-    for part in ["kernel ", "namespaces ", "Landlock ", "seccomp ", "tier: ", "Not protected:"] {
+    let parts = ["kernel ", "namespaces ", "Landlock ", "seccomp ", "tier: ", "Not protected:"];
+    for part in parts.into_iter().chain(["a repository that a command makes", "core.hooksPath"]) {
         assert!(text.contains(part), "{text}");
     }
 }

@@ -23,6 +23,10 @@ mod run;
 mod sandbox;
 mod sandbox_files;
 #[cfg(target_os = "linux")]
+mod sandbox_git;
+#[cfg(target_os = "linux")]
+mod sandbox_load;
+#[cfg(target_os = "linux")]
 mod sandbox_network;
 mod sandbox_processes;
 mod sandbox_rounds;

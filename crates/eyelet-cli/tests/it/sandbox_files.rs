@@ -121,6 +121,12 @@ fn agents_settings_are_not_made_and_not_changed() {
             let data = workspace.data(tier, &format!("echo evil > {path}; rm -f {path}"));
             let now = fs::read_to_string(workspace.at(path)).unwrap();
             assert_eq!(now, "kept", "{tier:?} {path}: {data}");
+            // Nor by moving the folder around it.
+            let folder = path.split('/').next().unwrap();
+            let attack = format!("mv {folder} away; cp -r away {folder}; echo evil > {path}");
+            let data = workspace.data(tier, &attack);
+            let now = fs::read_to_string(workspace.at(path)).unwrap();
+            assert_eq!(now, "kept", "{tier:?} {path}: {data}");
         }
     }
 }

@@ -10,7 +10,7 @@ use eyelet::{
     CancelFlag, Environment, PrivateTemp, Root, SandboxPolicy, SandboxSettings, Spill, Tool as _,
     TurnContext,
 };
-use eyelet_sandbox::{Supervisor, Tier, TierChoice};
+use eyelet_sandbox::{ProcessStat, Supervisor, Tier, TierChoice};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::run::binary;
@@ -58,13 +58,12 @@ fn when_eyelet_is_killed_its_commands_are_gone_within_a_second() {
 }
 
 /// The children of a process.
-fn children(parent: u32) -> Vec<Pid> {
+pub(crate) fn children(parent: u32) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let child = |entry: fs::DirEntry| {
-        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-        let found: u32 = stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()?;
         let pid = entry.file_name().to_str()?.parse().ok()?;
-        (found == parent).then(|| Pid::from_raw(pid)).flatten()
+        let found = ProcessStat::of(pid)?.parent;
+        (found.unsigned_abs() == parent).then(|| Pid::from_raw(pid)).flatten()
     };
     processes.filter_map(child).collect()
 }

@@ -1,20 +1,24 @@
 //! Protected paths: what a command made of them is undone when nothing of it is left.
 //!
-//! In the first tier mounts keep what is there, and only what was absent or is a link is looked
-//! after here. In the second tier this is all the protection there is. Paths are walked by handle and
-//! never through a link, because the command may have left one anywhere.
+//! In the first tier mounts keep what is there, and only what was absent, is a link, or can be moved
+//! with a folder around it is looked after here. In the second tier this is all the protection there
+//! is. Paths are walked by handle and never through a link, because the command may have left one
+//! anywhere.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::layout::Layout;
+use super::reach;
+use super::repositories::{LEADING, Repositories};
 use super::snapshot::{Room, Snapshot, random_name, relocate};
-use crate::request::{Policy, Reverted, SandboxRequest, Strictness, Tier};
+use crate::request::{Place, Policy, Reverted, SandboxRequest, Strictness, Tier};
 
 const FOLDER: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -24,92 +28,217 @@ const REVERTED: &str = "eyelet-reverted";
 
 /// Everything that is looked after during one command.
 pub(super) struct Guard {
+    pinned: Vec<Pinned>,
     watched: Vec<Watched>,
 }
 
-struct Watched {
+/// A folder that stays where it is. What lies in it is looked after by its handle.
+struct Pinned {
     root: PathBuf,
     below: PathBuf,
+    handle: OwnedFd,
+}
+
+struct Watched {
+    base: Base,
+    below: PathBuf,
     before: Option<Snapshot>,
+}
+
+/// Where the way to a watched path begins: at a root, or at one of the pinned folders.
+enum Base {
+    Root(PathBuf),
+    Folder(usize),
 }
 
 impl Guard {
     /// Remembers what is there now.
     pub(super) fn new(request: &SandboxRequest, tier: Tier) -> io::Result<Self> {
-        let mut watched = Vec::new();
-        if request.policy == Policy::WorkspaceWrite {
-            let mut room = Room::new();
-            for (root, below) in places(request) {
-                let before = take(&root, &below, &mut room)?;
-                let is_kept_by_mounts =
-                    tier == Tier::Namespaces && before.is_some() && !root.join(&below).is_symlink();
-                if !is_kept_by_mounts {
-                    watched.push(Watched { root, below, before });
-                }
+        let mut guard = Guard { pinned: Vec::new(), watched: Vec::new() };
+        if request.policy != Policy::WorkspaceWrite {
+            return Ok(guard);
+        }
+        let repositories = Repositories::of(request)?;
+        for folder in &repositories.folders {
+            let Some((root, below)) = split(request, folder) else { continue };
+            let handle = openat(CWD, folder, FOLDER, Mode::empty())?;
+            guard.pinned.push(Pinned { root, below, handle });
+        }
+        let mut room = Room::new();
+        for (base, below) in guard.places(request, &repositories)? {
+            let before = guard.take(&base, &below, &mut room)?;
+            let is_link = || guard.path(&base, &below).is_symlink();
+            // A mount goes with a folder around it that is moved.
+            let can_be_moved = below.components().count() > 1;
+            let is_kept_by_mounts =
+                tier == Tier::Namespaces && before.is_some() && !can_be_moved && !is_link();
+            if !is_kept_by_mounts {
+                guard.watched.push(Watched { base, below, before });
             }
         }
-        Ok(Guard { watched })
+        Ok(guard)
+    }
+
+    /// Every protected path: where the way to it begins, and the way.
+    fn places(
+        &self,
+        request: &SandboxRequest,
+        repositories: &Repositories,
+    ) -> io::Result<Vec<(Base, PathBuf)>> {
+        let mut places = Vec::new();
+        for root in &request.roots {
+            let root = &root.path;
+            let mut add = |below: &Path| places.push((Base::Root(root.clone()), below.to_owned()));
+            request.protected.iter().for_each(|below| add(&below.0));
+            // A new repository may be made whole, and what is in it is its maker's.
+            let has_git = reach::at(&root.join(".git"))?.is_some();
+            if !has_git && request.strictness == Strictness::Strict {
+                add(Path::new(".git"));
+            }
+        }
+        let pointers = repositories.pointers.iter().filter_map(|path| split(request, path));
+        places.extend(pointers.map(|(root, below)| (Base::Root(root), below)));
+        for number in 0..self.pinned.len() {
+            places.extend(LEADING.iter().map(|name| (Base::Folder(number), name.into())));
+        }
+        Ok(places)
     }
 
     /// Undoes what has changed.
     pub(super) fn restore(self, request: &SandboxRequest, tier: Tier) -> Vec<Reverted> {
         let mut reverted = Vec::new();
-        for watched in self.watched {
-            let now = take(&watched.root, &watched.below, &mut Room::new());
+        // What cannot be undone is not said to be.
+        for pinned in &self.pinned {
+            if let Ok(Some(moved_to)) = pinned.put_back(request, tier) {
+                reverted.push(told(pinned.root.join(&pinned.below), moved_to));
+            }
+        }
+        for watched in &self.watched {
+            let now = self.take(&watched.base, &watched.below, &mut Room::new());
             if now.as_ref().is_ok_and(|now| *now == watched.before) {
                 continue;
             }
             let is_there = !matches!(now, Ok(None));
-            let path = watched.root.join(&watched.below);
-            // What cannot be undone is not said to be.
-            if let Ok(Some(moved_to)) = watched.undo(is_there, request, tier) {
-                reverted.push(Reverted { path: path.into(), moved_to: moved_to.map(Into::into) });
+            if let Ok(Some(moved_to)) = self.undo(watched, is_there, request, tier) {
+                reverted.push(told(self.path(&watched.base, &watched.below), moved_to));
             }
         }
         reverted
     }
-}
 
-impl Watched {
     /// Moves away what is there, and puts back what was. None where there is nothing to put it in.
     fn undo(
         &self,
+        watched: &Watched,
         is_there: bool,
         request: &SandboxRequest,
         tier: Tier,
     ) -> io::Result<Option<Option<PathBuf>>> {
-        let Some((parent, name)) = parent(&self.root, &self.below)? else { return Ok(None) };
+        let Some((parent, name)) = self.parent(&watched.base, &watched.below)? else {
+            return Ok(None);
+        };
         let place = by_handle(&parent, name);
-        let moved_to =
-            if is_there { Some(self.move_away(&place, name, request, tier)?) } else { None };
-        if let Some(before) = &self.before {
+        let path = self.path(&watched.base, &watched.below);
+        let moved_to = match is_there {
+            true => Some(move_away(&place, &path, request, tier)?),
+            false => None,
+        };
+        if let Some(before) = &watched.before {
             before.put(&place)?;
         }
         Ok(Some(moved_to))
     }
 
-    fn move_away(
+    fn take(&self, base: &Base, below: &Path, room: &mut Room) -> io::Result<Option<Snapshot>> {
+        match self.parent(base, below)? {
+            Some((parent, name)) => Snapshot::take(&by_handle(&parent, name), room),
+            None => Ok(None),
+        }
+    }
+
+    fn parent<'p>(&self, base: &Base, below: &'p Path) -> io::Result<Option<(OwnedFd, &'p OsStr)>> {
+        match base {
+            Base::Root(root) => {
+                let root = openat(CWD, root, FOLDER & !OFlags::NOFOLLOW, Mode::empty())?;
+                parent(root, below)
+            }
+            Base::Folder(number) => match self.pinned.get(*number) {
+                Some(pinned) => parent(pinned.handle.try_clone()?, below),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// As it is told.
+    fn path(&self, base: &Base, below: &Path) -> PathBuf {
+        match base {
+            Base::Root(root) => root.join(below),
+            Base::Folder(number) => match self.pinned.get(*number) {
+                Some(pinned) => pinned.root.join(&pinned.below).join(below),
+                None => below.to_owned(),
+            },
+        }
+    }
+}
+
+impl Pinned {
+    /// Where something else has its name, moves that away; then brings it back from where it is. None
+    /// where nothing is to be done: a folder around it may have been moved with it.
+    fn put_back(
         &self,
-        place: &Path,
-        name: &OsStr,
         request: &SandboxRequest,
         tier: Tier,
-    ) -> io::Result<PathBuf> {
-        let new_name = random_name(name)?;
-        if let Some(temp) = &request.private_temp {
-            let moved = session_folder(&temp.path)
-                .and_then(|folder| relocate(place, &by_handle(&folder, &new_name)));
-            if moved.is_ok() {
-                let path = temp.path.join(REVERTED).join(&new_name);
-                return Ok(Layout::of(request, tier).inside(&path));
-            }
+    ) -> io::Result<Option<Option<PathBuf>>> {
+        let root = openat(CWD, &self.root, FOLDER & !OFlags::NOFOLLOW, Mode::empty())?;
+        let Some((parent, name)) = parent(root, &self.below)? else { return Ok(None) };
+        let place = by_handle(&parent, name);
+        let own = rustix::fs::fstat(&self.handle)?;
+        let found = place.symlink_metadata().ok();
+        if found
+            .as_ref()
+            .is_some_and(|found| (found.dev(), found.ino()) == (own.st_dev, own.st_ino))
+        {
+            return Ok(None);
         }
-        // Beside it, under a name that no program looks for.
-        let mut beside = OsStr::new("eyelet-reverted-").to_owned();
-        beside.push(&new_name);
-        fs::rename(place, place.with_file_name(&beside))?;
-        Ok(self.root.join(&self.below).with_file_name(beside))
+        let path = self.root.join(&self.below);
+        let moved_to = match found {
+            Some(_) => Some(move_away(&place, &path, request, tier)?),
+            None => None,
+        };
+        let now = fs::read_link(format!("/proc/self/fd/{}", self.handle.as_raw_fd()))?;
+        let is_inside = request.roots.iter().any(|root| now.starts_with(&root.path));
+        // One that was removed cannot be brought back.
+        let is_back = is_inside && fs::rename(now, &place).is_ok();
+        Ok((is_back || moved_to.is_some()).then_some(moved_to))
     }
+}
+
+fn told(path: PathBuf, moved_to: Option<PathBuf>) -> Reverted {
+    Reverted { path: path.into(), moved_to: moved_to.map(Into::into) }
+}
+
+/// Moves what stands at `place` to where no program looks for it. Returns the new path, as a command
+/// names it. `path` is the place's own.
+fn move_away(
+    place: &Path,
+    path: &Path,
+    request: &SandboxRequest,
+    tier: Tier,
+) -> io::Result<PathBuf> {
+    let new_name = random_name(path.file_name().unwrap_or_default())?;
+    if let Some(temp) = &request.private_temp {
+        let moved = session_folder(&temp.path)
+            .and_then(|folder| relocate(place, &by_handle(&folder, &new_name)));
+        if moved.is_ok() {
+            let path = temp.path.join(REVERTED).join(&new_name);
+            return Ok(Layout::of(request, tier).inside(&path));
+        }
+    }
+    // Beside it, under a name that no program looks for.
+    let mut beside = OsStr::new("eyelet-reverted-").to_owned();
+    beside.push(&new_name);
+    fs::rename(place, place.with_file_name(&beside))?;
+    Ok(path.with_file_name(beside))
 }
 
 fn session_folder(temp: &Path) -> io::Result<OwnedFd> {
@@ -121,16 +250,8 @@ fn session_folder(temp: &Path) -> io::Result<OwnedFd> {
     Ok(openat(&temp, REVERTED, FOLDER, Mode::empty())?)
 }
 
-fn take(root: &Path, below: &Path, room: &mut Room) -> io::Result<Option<Snapshot>> {
-    match parent(root, below)? {
-        Some((parent, name)) => Snapshot::take(&by_handle(&parent, name), room),
-        None => Ok(None),
-    }
-}
-
-/// The folder that holds `below`, if every step to it is a folder and no link.
-fn parent<'p>(root: &Path, below: &'p Path) -> io::Result<Option<(OwnedFd, &'p OsStr)>> {
-    let mut here = openat(CWD, root, FOLDER & !OFlags::NOFOLLOW, Mode::empty())?;
+/// The folder that holds `below`, if every step to it from `here` is a folder and no link.
+fn parent(mut here: OwnedFd, below: &Path) -> io::Result<Option<(OwnedFd, &OsStr)>> {
     let Some(name) = below.file_name() else { return Ok(None) };
     for step in below.parent().into_iter().flat_map(Path::components) {
         match openat(&here, step.as_os_str(), FOLDER, Mode::empty()) {
@@ -144,63 +265,14 @@ fn parent<'p>(root: &Path, below: &'p Path) -> io::Result<Option<(OwnedFd, &'p O
     Ok(Some((here, name)))
 }
 
+/// The root that holds `path`, and the way from it.
+fn split(request: &SandboxRequest, path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let below =
+        |root: &Place| Some((root.path.clone(), path.strip_prefix(&root.path).ok()?.into()));
+    request.roots.iter().find_map(below)
+}
+
 /// A path that starts at an open folder, whatever its name is by now.
 fn by_handle(folder: &OwnedFd, name: &OsStr) -> PathBuf {
     Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name)
-}
-
-/// Every protected path: a folder, and what is protected below it.
-fn places(request: &SandboxRequest) -> Vec<(PathBuf, PathBuf)> {
-    let mut places = Vec::new();
-    for root in &request.roots {
-        let git = root.path.join(".git");
-        let has_git = git.symlink_metadata().is_ok();
-        for below in &request.protected {
-            // A new repository may be made whole; then its hooks are its maker's.
-            if has_git || !below.0.starts_with(".git") {
-                places.push((root.path.clone(), below.0.clone()));
-            }
-        }
-        if !has_git && request.strictness == Strictness::Strict {
-            places.push((root.path.clone(), ".git".into()));
-        }
-        for path in linked_repositories(&root.path, request) {
-            if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
-                if folder.is_dir() {
-                    places.push((folder.to_owned(), name.into()));
-                }
-            }
-        }
-    }
-    places
-}
-
-/// The settings and hooks of a repository that a root's `.git` file points to, as far as they lie
-/// in the roots themselves.
-pub(super) fn linked_repositories(root: &Path, request: &SandboxRequest) -> Vec<PathBuf> {
-    let pointed = |file: &Path, from: &Path| -> Option<PathBuf> {
-        let text = fs::read_to_string(file).ok()?;
-        let text = text.trim();
-        Some(from.join(text.strip_prefix("gitdir:").unwrap_or(text).trim()))
-    };
-    let file = root.join(".git");
-    if !file.is_file() {
-        return Vec::new();
-    }
-    let Some(folder) = pointed(&file, root) else { return Vec::new() };
-    let shared = pointed(&folder.join("commondir"), &folder).unwrap_or_else(|| folder.clone());
-    let mut paths = vec![file];
-    for path in &request.protected {
-        if let Ok(below) = path.0.strip_prefix(".git") {
-            paths.push(folder.join(below));
-            paths.push(shared.join(below));
-        }
-    }
-    let is_inside = |path: &PathBuf| {
-        let real = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
-        real.is_some_and(|real| request.roots.iter().any(|root| real.starts_with(&root.path)))
-    };
-    paths.retain(is_inside);
-    paths.dedup();
-    paths
 }

@@ -23,6 +23,8 @@ use rustix::process::{getegid, geteuid};
 use super::landlock::DEVICES;
 use super::layout::{Layout, TMP};
 use super::privileges::{is_system_administrator, most_processes};
+use super::reach;
+use super::repositories::{LEADING, Repositories};
 use super::sys;
 use crate::request::{Network, Place, Policy, SandboxRequest, Tier};
 
@@ -134,9 +136,7 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
     if request.network == Network::Off {
         sys::bring_up_loopback().map_err(Failure::at("the loopback network"))?;
     }
-    for root in &request.roots {
-        protect(request, &root.path)?;
-    }
+    protect(request)?;
     for path in &request.hidden {
         hide(&layout.inside(&path.0))?;
     }
@@ -316,38 +316,60 @@ pub(super) fn has_own_pid_limit() -> bool {
     (number(), number()) >= (Some(6), Some(14))
 }
 
-/// Makes what is protected below a root read-only where it is there. A `.git` itself is held in
-/// place: moved away, another could take its name.
-fn protect(request: &SandboxRequest, root: &Path) -> Result<(), Failure> {
+/// Makes what is protected in the roots read-only where it is there. The folder of a repository is
+/// held in place: moved away, another could take its name.
+fn protect(request: &SandboxRequest) -> Result<(), Failure> {
     if request.policy != Policy::WorkspaceWrite {
         return Ok(());
     }
-    let git = root.join(".git");
-    if git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-        put(&copy(&git)?, &git)?;
+    let repositories =
+        Repositories::of(request).map_err(Failure::at("repositories")).map_err(Failure::own)?;
+    for folder in &repositories.folders {
+        put(&copy(folder)?, folder)?;
     }
-    let mut paths: Vec<_> = request.protected.iter().map(|path| root.join(&path.0)).collect();
-    paths.extend(super::guard::linked_repositories(root, request));
-    for path in paths {
-        // What a link leads to is what counts; the link itself is looked after at the end.
-        let Ok(real) = fs::canonicalize(&path) else { continue };
-        if !request.roots.iter().any(|root| real.starts_with(&root.path)) {
-            continue;
+    for folder in &repositories.folders {
+        for name in LEADING {
+            fix(request, &folder.join(name))?;
         }
-        let tree = copy(&real)?;
-        let flags = libc::AT_EMPTY_PATH | RECURSIVE;
-        sys::add_mount_attributes(tree.as_fd(), c"", flags, READ_ONLY)
-            .map_err(Failure::at(format!("protecting {}", real.display())))?;
-        put(&tree, &real)?;
+    }
+    // A link would lead to all of a folder; it is looked after at the end.
+    for pointer in repositories.pointers.iter().filter(|pointer| !pointer.is_symlink()) {
+        fix(request, pointer)?;
+    }
+    for root in &request.roots {
+        for path in &request.protected {
+            fix(request, &root.path.join(&path.0))?;
+        }
     }
     Ok(())
+}
+
+/// Makes one of them read-only. What a link leads to is what counts; the link itself is looked after
+/// at the end.
+fn fix(request: &SandboxRequest, path: &Path) -> Result<(), Failure> {
+    let Some(real) = real(path)? else { return Ok(()) };
+    if !request.roots.iter().any(|root| real.starts_with(&root.path)) {
+        return Ok(());
+    }
+    let tree = copy(&real)?;
+    let flags = libc::AT_EMPTY_PATH | RECURSIVE;
+    sys::add_mount_attributes(tree.as_fd(), c"", flags, READ_ONLY)
+        .map_err(Failure::at(format!("protecting {}", real.display())))?;
+    put(&tree, &real)
+}
+
+/// The path without links, if anything is there.
+fn real(path: &Path) -> Result<Option<PathBuf>, Failure> {
+    reach::real(path).map_err(|error| Failure::at(path.display().to_string())(error).own())
 }
 
 /// Covers a file or a folder with an empty one.
 fn hide(path: &Path) -> Result<(), Failure> {
     // What is not there, or cannot be reached, need not be hidden.
-    let Ok(real) = fs::canonicalize(path) else { return Ok(()) };
-    let Ok(found) = fs::metadata(&real) else { return Ok(()) };
+    let Some(real) = real(path)? else { return Ok(()) };
+    let found =
+        reach::at(&real).map_err(|error| Failure::at(real.display().to_string())(error).own())?;
+    let Some(found) = found else { return Ok(()) };
     if found.is_dir() {
         let flags =
             MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
+use crate::ProcessStat;
+
 /// How often those that were killed are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -83,7 +85,7 @@ fn descendants() -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for entry in entries.filter_map(Result::ok) {
         let pid = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
-        let parent = pid.and_then(|pid| Some((pid, parent(pid)?)));
+        let parent = pid.and_then(|pid| Some((pid, ProcessStat::of(pid)?.parent)));
         if let Some((pid, parent)) = parent {
             children.entry(parent).or_default().push(pid);
         }
@@ -97,12 +99,4 @@ fn descendants() -> Vec<Pid> {
         }
     }
     found
-}
-
-fn parent(pid: i32) -> Option<i32> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // `pid (name) state parent …`; the name may hold anything, brackets among it.
-    let after_name = stat.rsplit(|byte| *byte == b')').next()?;
-    let text = String::from_utf8_lossy(after_name);
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
 }

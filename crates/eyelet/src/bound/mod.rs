@@ -8,5 +8,6 @@ pub(crate) mod lines;
 pub(crate) mod listing;
 pub(crate) mod names;
 pub(crate) mod newest;
+pub(crate) mod removed;
 pub(crate) mod stream_text;
 pub(crate) mod tree;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::budget::{Extent, ReplyBudget};
 use super::capture::Shown;
+use super::removed::Removed;
 use super::{cut, names};
 
 /// How much of the reason is told why a stream is not kept.
@@ -143,14 +144,24 @@ impl StreamReport {
 
 /// What is left of a reply for the two streams, where a file's path may take `path_bytes`.
 pub(crate) fn room(budget: ReplyBudget, path_bytes: usize) -> Extent {
-    // Twice four numbers of up to 20 digits, and the words between them and around both.
-    const NUMBERS_AND_WORDS: usize = 480;
-    budget.beside(NUMBERS_AND_WORDS + 2 * path_bytes.max(MAX_REASON), 5)
+    // Twice four numbers of up to 20 digits, one of what was removed, and the words between and
+    // around them.
+    const NUMBERS_AND_WORDS: usize = 540;
+    budget.beside(NUMBERS_AND_WORDS + 2 * path_bytes.max(MAX_REASON) + path_bytes, 5)
 }
 
 /// The whole answer. `status` says how the command ended.
-pub(crate) fn answer(status: &str, stdout: &StreamReport, stderr: &StreamReport) -> String {
-    let mut text = format!("[{status}; stdout {}; stderr {}]", stdout.summary(), stderr.summary());
+pub(crate) fn answer(
+    status: &str,
+    stdout: &StreamReport,
+    stderr: &StreamReport,
+    removed: &Removed,
+) -> String {
+    let mut text = format!("[{status}; stdout {}; stderr {}", stdout.summary(), stderr.summary());
+    if let Some(removed) = removed.summary() {
+        let _ = write!(text, "; {removed}");
+    }
+    text.push(']');
     if stdout.total_bytes > 0 {
         text.push('\n');
         stdout.write_body(&mut text);

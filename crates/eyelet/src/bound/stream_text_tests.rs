@@ -16,6 +16,11 @@ fn cut(shown: Shown, kept: Kept) -> StreamReport {
     StreamReport { shown, total_bytes: 1_000, lines: 40, kept: Some(kept) }
 }
 
+/// The answer of a call that removed nothing.
+fn answer(status: &str, stdout: &StreamReport, stderr: &StreamReport) -> String {
+    super::answer(status, stdout, stderr, &Removed::default())
+}
+
 fn file() -> Kept {
     Kept::Whole { file: "/tmp/f".into() }
 }
@@ -94,4 +99,19 @@ fn a_stream_that_is_not_kept_whole_says_so() {
         [stderr]
         start"#]]
     .assert_eq(&text);
+}
+
+#[test]
+fn what_had_to_go_is_told_in_the_header_one_by_name() {
+    let mut removed = Removed::default();
+    let told = |removed: &Removed| super::answer("exit 0", &whole("a", 1), &whole("", 0), removed);
+    removed.add("/tmp/one".into());
+    assert_eq!(
+        told(&removed),
+        "[exit 0; stdout 1 line; stderr empty; removed to make room: /tmp/one]\na"
+    );
+    (0..9).for_each(|number| removed.add(format!("/tmp/{number}").into()));
+    assert!(told(&removed).contains("; removed to make room: /tmp/one and 9 more]\n"));
+    assert_eq!((removed.named().len(), removed.count()), (8, 10));
+    assert_eq!(removed.list().last().map(String::as_str), Some("and 2 more"));
 }

@@ -1,11 +1,13 @@
 //! The list of the tools. A tool is one file here and one line in `all`.
 
 pub mod bash;
+mod bash_report;
 pub mod grep_files;
 pub mod list_dir;
 pub mod read;
 
 pub use crate::bound::capture::{Keep, Piece, Shown};
+pub use crate::bound::removed::Removed;
 pub use crate::bound::stream_text::{Kept, StreamReport};
 pub use crate::bound::tree::EntryKind;
 pub use bash::{Bash, BashArgs, BashReport};

@@ -100,6 +100,8 @@ enum Place {
 struct Refusal {
     outside: Arc<str>,
     hidden: Arc<str>,
+    /// What is told where it was a kept stream and is not there any more.
+    removed: Option<Arc<str>>,
 }
 
 /// What is to be opened.
@@ -112,7 +114,8 @@ pub(crate) enum Want {
 /// Why a path was not opened.
 #[derive(Debug)]
 pub(crate) enum OpenFailure {
-    /// It leads out of the roots or to what is hidden. Whether something is there is not said.
+    /// It leads out of the roots or to what is hidden, and whether something is there is not said; or
+    /// it was a kept stream and was removed.
     Refused(ToolError),
     /// It is no regular file.
     NotAFile,
@@ -167,7 +170,9 @@ impl TurnContext {
     fn confine_as(&self, asked: &str, shown: PathBuf) -> Result<ConfinedPath, Arc<str>> {
         let outside: Arc<str> = self.outside(asked).into();
         let hidden = format!("{asked} is hidden: it may hold secrets, or --deny names it").into();
-        let refusal = Refusal { outside: Arc::clone(&outside), hidden };
+        let removed = self.spill.as_ref().and_then(|spill| spill.removed(&shown));
+        let removed = removed.map(|what| format!("{asked} {what}").into());
+        let refusal = Refusal { outside: Arc::clone(&outside), hidden, removed };
         let mut allowed = Vec::new();
         match self.reach {
             Reach::Everything if self.hidden.is_nothing() => {
@@ -230,6 +235,9 @@ impl ConfinedPath {
             Unopened::Hidden => self.refused(ErrorCode::PermissionDenied, &self.refusal.hidden),
             // A socket, or a device that has no driver.
             Unopened::System(Errno::NXIO) if want == Want::RegularFile => OpenFailure::NotAFile,
+            Unopened::System(Errno::NOENT) if self.refusal.removed.is_some() => {
+                self.refused(ErrorCode::NotFound, self.refusal.removed.as_deref().unwrap_or(""))
+            }
             Unopened::System(error) => error.into(),
         })?;
         if want == Want::RegularFile {

@@ -20,6 +20,7 @@ mod hunt;
 mod listing;
 mod long_line;
 mod look;
+pub(crate) mod nested;
 mod private;
 pub(crate) mod private_temp;
 pub(crate) mod process;

@@ -17,12 +17,16 @@ use super::sandbox::Order;
 use super::stream::{Keeping, Progress, Stream, Window};
 use super::supervised::Supervisee;
 use crate::bound::capture::Keep;
+use crate::bound::removed::Removed;
 use crate::bound::stream_text::StreamReport;
 use crate::call::{Environment, Progress as Count, Stop, Watch};
 use crate::limits::STOP_INTERVAL;
 
 /// How much is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
+/// How long a pipe that was emptied is left to fill: who is woken for every line of a flood spends
+/// more time, and the command's, on being woken than on reading.
+const BREATH: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000 };
 /// How long what the command left in the background may still write after the command's end.
 const DRAIN_TIME: Duration = Duration::from_millis(100);
 /// How long a group that was asked to end may take.
@@ -55,6 +59,8 @@ pub(crate) struct Outcome {
     pub(crate) stderr: StreamReport,
     /// What it did to protected paths and was undone.
     pub(crate) reverted: Vec<Reverted>,
+    /// Kept streams that went to make room for its own.
+    pub(crate) removed: Removed,
 }
 
 /// How a command ended.
@@ -86,7 +92,8 @@ pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> Result<Outcome, Refusal> {
         let nothing =
             || Stream::new(None, job.keep, job.window, job.keeping.clone(), job.count.clone());
         let [stdout, stderr] = Stream::finish(&mut [nothing(), nothing()], job.window);
-        return Ok(Outcome { end: End::Stopped(stop), stdout, stderr, reverted: Vec::new() });
+        let (end, reverted, removed) = (End::Stopped(stop), Vec::new(), Removed::default());
+        return Ok(Outcome { end, stdout, stderr, reverted, removed });
     }
     let mut running = Running::start(job)?;
     let stopped = running.until_end(watch)?;
@@ -95,12 +102,13 @@ pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> Result<Outcome, Refusal> {
         Tree::Supervised(_) => running.end_supervised(stopped)?,
     };
     let [stdout, stderr] = Stream::finish(&mut running.streams, job.window);
+    let removed = Stream::removed(&mut running.streams);
     let reverted = running.tree.reverted();
     let end = match stopped {
         Some(stop) => End::Stopped(stop),
         None => End::Exited(exit_code.unwrap_or(-1)),
     };
-    Ok(Outcome { end, stdout, stderr, reverted })
+    Ok(Outcome { end, stdout, stderr, reverted, removed })
 }
 
 /// Who ends what the command started.
@@ -149,8 +157,8 @@ impl Running {
         let stream =
             |pipe| Stream::new(pipe, job.keep, job.window, job.keeping.clone(), job.count.clone());
         let streams = outputs.map(stream);
-        let running = Running { tree, streams, buffer: vec![0; BUFFER_BYTES] };
-        running.streams.iter().try_for_each(Stream::prepare)?;
+        let mut running = Running { tree, streams, buffer: vec![0; BUFFER_BYTES] };
+        running.streams.iter_mut().try_for_each(Stream::prepare)?;
         Ok(running)
     }
 
@@ -164,7 +172,9 @@ impl Running {
                 return Ok(Some(stop));
             }
             self.wait(watch.left());
-            self.read()?;
+            if self.read()? == Progress::Some {
+                self.breathe();
+            }
         }
     }
 
@@ -272,11 +282,23 @@ impl Running {
     /// Waits until there is something to read, the command ends, or `time` or the interval of
     /// looking for a stop is over.
     fn wait(&self, time: Duration) {
+        self.poll(time, self.end());
+    }
+
+    /// Becomes readable when the command ends.
+    fn end(&self) -> Option<PollFd<'_>> {
         let end = match &self.tree {
             Tree::Group(group) => group.end_handle(),
             Tree::Supervised(supervisee) => supervisee.handle(),
         };
-        self.poll(time, end.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN)));
+        end.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN))
+    }
+
+    /// Lets the pipes fill for a moment, unless the command ends or is held up by that.
+    fn breathe(&self) {
+        if let (Some(end), true) = (self.end(), self.streams.iter().all(Stream::is_roomy)) {
+            let _ = rustix::event::poll(&mut [end], Some(&BREATH));
+        }
     }
 
     fn wait_for_pipes(&self, time: Duration) {

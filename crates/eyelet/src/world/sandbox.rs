@@ -6,10 +6,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use eyelet_sandbox::{
-    Network, Place, Policy, Program, Raw, RawPath, SandboxRequest, Strictness, Supervisor,
-    TierChoice,
-};
+use eyelet_sandbox::{Place, Policy, Program, Raw, RawPath, SandboxRequest, Supervisor};
 
 use super::confine::Root;
 use super::denied;
@@ -55,19 +52,8 @@ impl Order {
                 }
             };
         };
-        let mut request = SandboxRequest {
-            policy,
-            tier: TierChoice::Best,
-            network: Network::On,
-            strictness: Strictness::Ordinary,
-            roots: Vec::new(),
-            private_temp: None,
-            spill: None,
-            hidden: Vec::new(),
-            denies_globs: false,
-            protected: Vec::new(),
-            program: Some(program(turn, settings, command, directory)),
-        };
+        let program = program(turn, settings, command, directory);
+        let mut request = SandboxRequest::new(policy, Some(program));
         if policy != Policy::Full {
             confine(&mut request, turn, settings)?;
         }
@@ -115,6 +101,11 @@ fn confine(
     let spill = turn.spill.as_ref().and_then(|spill| spill.root());
     request.spill = spill.map(|spill| place(&spill)).transpose()?;
     request.protected = PROTECTED.iter().map(|path| RawPath::from(*path)).collect();
+    if request.policy == Policy::WorkspaceWrite {
+        let roots = request.roots.iter().map(|root| root.path.clone()).collect();
+        let nested = settings.nested.below(roots);
+        request.nested = nested.iter().map(RawPath::from).collect();
+    }
     request.denies_globs = !turn.hidden.globs().is_empty();
     let denied = settings.denied_paths.get_or_init(|| {
         if turn.hidden.globs().is_empty() {

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Resource, geteuid, getrlimit};
@@ -13,6 +13,7 @@ use rustix::process::{Resource, geteuid, getrlimit};
 use super::confine::Root;
 use super::private::{PrivateFolder, TempFolder, random_name};
 use crate::bound::names;
+use crate::bound::removed::Removed;
 
 /// How many bytes one file holds.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -23,6 +24,8 @@ pub const MAX_AGE_SECS: i64 = 24 * 60 * 60;
 
 /// How often a folder of a server is made anew when another start takes it for a dead one's.
 const MAX_TRIES: usize = 8;
+/// How many removed files are remembered by name.
+const MAX_REMEMBERED: usize = 4096;
 
 /// A private folder for the streams of commands. It is made when first needed.
 #[derive(Debug)]
@@ -46,6 +49,8 @@ struct State {
     folder: Option<(String, Arc<PrivateFolder>)>,
     /// No longer written, the oldest first.
     finished: VecDeque<Finished>,
+    /// Removed to make room, the oldest first.
+    removed: VecDeque<String>,
     /// What all files hold together.
     used: u64,
     /// Whether files that were there before are among them.
@@ -80,11 +85,7 @@ impl Spill {
         let spill = Spill::new(temp_dir.into(), Kind::Session);
         if let Ok(temp) = TempFolder::open(&spill.temp_dir) {
             let prefix = session_prefix();
-            let is_ours = |name: &String| {
-                name.strip_prefix(&prefix).is_some_and(|rest| {
-                    rest.len() == 32 && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
-                })
-            };
+            let is_ours = |name: &String| name.strip_prefix(&prefix).is_some_and(is_random);
             for name in temp.names(&prefix).into_iter().filter(is_ours) {
                 if let Ok(folder) = temp.folder(&name) {
                     if folder.lock().unwrap_or(false) {
@@ -135,6 +136,30 @@ impl Spill {
     pub(crate) fn root(&self) -> Option<Arc<Root>> {
         let state = self.state();
         state.folder.as_ref().map(|(_, folder)| Arc::clone(folder.root()))
+    }
+
+    /// What became of a kept stream at `path`, if it is known to have been removed.
+    pub(crate) fn removed(&self, path: &Path) -> Option<String> {
+        let name = path.file_name()?.to_str()?;
+        let limit = self.max_session_bytes;
+        let state = self.state();
+        let (_, folder) = state.folder.as_ref()?;
+        if folder.path_of(name) != path || !is_random(name) {
+            return None;
+        }
+        if state.removed.iter().any(|removed| removed == name) {
+            return Some(format!(
+                "was removed to keep the files of this session below {limit} bytes"
+            ));
+        }
+        // Another process of this user may have removed it.
+        let hours = MAX_AGE_SECS / 3600;
+        (self.kind == Kind::PerUser).then(|| {
+            format!(
+                "is not kept any more: files go after {hours} hours, and the oldest where all \
+                 have {limit} bytes"
+            )
+        })
     }
 
     /// A new file. The error is the reason that is told.
@@ -224,17 +249,24 @@ impl Spill {
         Err(last_reason)
     }
 
-    /// Makes room for `wanted` more bytes, the oldest finished files going first. Returns how many
-    /// there is room for.
-    fn reserve(&self, wanted: u64) -> u64 {
+    /// Makes room for `wanted` more bytes, the oldest finished files going first: they are added to
+    /// `gone`. Returns how many bytes there is room for.
+    fn reserve(&self, wanted: u64, gone: &mut Removed) -> u64 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { folder: Some((_, folder)), finished, used, .. } = &mut *state else { return 0 };
+        let State { folder: Some((_, folder)), finished, used, removed, .. } = &mut *state else {
+            return 0;
+        };
         let mut in_use = Vec::new();
         while used.saturating_add(wanted) > self.max_session_bytes {
             let Some(oldest) = finished.pop_front() else { break };
             if folder.is_unused(&oldest.name) {
                 folder.remove(&oldest.name);
                 *used = used.saturating_sub(oldest.bytes);
+                gone.add(folder.path_of(&oldest.name));
+                removed.push_back(oldest.name);
+                if removed.len() > MAX_REMEMBERED {
+                    removed.pop_front();
+                }
             } else {
                 in_use.push(oldest);
             }
@@ -256,6 +288,11 @@ fn user_folder() -> String {
     format!("eyelet-{}", geteuid().as_raw())
 }
 
+/// Whether it has the form of a name that nobody can guess.
+fn is_random(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn session_prefix() -> String {
     format!("{}-", user_folder())
 }
@@ -274,13 +311,14 @@ pub(crate) struct SpillFile {
 }
 
 impl SpillFile {
-    /// Appends `bytes`, or as many of them as the limits leave room for.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+    /// Appends `bytes`, or as many of them as the limits leave room for. Files that went to make
+    /// room are added to `gone`.
+    pub(crate) fn write(&mut self, bytes: &[u8], gone: &mut Removed) -> Result<(), String> {
         if self.is_full || bytes.is_empty() {
             return Ok(());
         }
         let wanted = (bytes.len() as u64).min(self.most.saturating_sub(self.bytes));
-        let granted = self.spill.reserve(wanted);
+        let granted = self.spill.reserve(wanted, gone);
         self.bytes += granted;
         self.is_full = granted < bytes.len() as u64;
         let part = bytes.get(..usize::try_from(granted).unwrap_or(0)).unwrap_or_default();

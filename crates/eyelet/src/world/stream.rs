@@ -9,12 +9,15 @@ use rustix::io::Errno;
 use super::spill::{Spill, SpillFile};
 use crate::bound::budget::{Extent, ReplyBudget, shares};
 use crate::bound::capture::{Capture, Keep};
+use crate::bound::removed::Removed;
 use crate::bound::stream_text::{self, Kept, StreamReport};
 use crate::call::Progress as Count;
 
 /// A larger pipe lets the command run on while a piece is written to disk.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1024 * 1024;
+/// How many times in a row a pipe is read before anything else is looked at.
+const MAX_READS: usize = 16;
 
 /// With less for both outputs a reply would say little more than the names of their files.
 const LEAST_ROOM: usize = 400;
@@ -52,6 +55,9 @@ pub(super) struct Stream {
     certain: usize,
     keeper: Keeper,
     count: Count,
+    is_roomy: bool,
+    /// Files that went to make room for its own.
+    removed: Removed,
 }
 
 /// The file that keeps the stream. It is begun before the first byte that is not shown is dropped.
@@ -81,17 +87,27 @@ impl Stream {
             Window::Each(bytes) => (Capture::new(keep, bytes), bytes),
             Window::Shared(room) => (Capture::up_to(keep, room.bytes), room.bytes / 2),
         };
-        Stream { pipe, capture, certain, keeper: Keeper::NotNeeded(keeping), count }
+        let keeper = Keeper::NotNeeded(keeping);
+        let removed = Removed::default();
+        Stream { pipe, capture, certain, keeper, count, is_roomy: false, removed }
     }
 
     /// Makes reads return at once, whether or not there is something.
-    pub(super) fn prepare(&self) -> io::Result<()> {
+    pub(super) fn prepare(&mut self) -> io::Result<()> {
         if let Some(pipe) = &self.pipe {
             rustix::io::ioctl_fionbio(pipe, true)?;
             #[cfg(target_os = "linux")]
-            let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES);
+            {
+                // One user's pipes may have their limit; then it stays as small as it is.
+                self.is_roomy = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES).is_ok();
+            }
         }
         Ok(())
+    }
+
+    /// Whether the command can write on for a while without being read.
+    pub(super) fn is_roomy(&self) -> bool {
+        self.is_roomy || self.pipe.is_none()
     }
 
     /// The pipe, until its other end is closed.
@@ -104,8 +120,19 @@ impl Stream {
         self.capture.total_bytes() == 0
     }
 
-    /// Takes what is in the pipe, as far as it fits into `buffer`.
+    /// Takes what is in the pipe; of a flood so much that others are not kept waiting for long.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Progress> {
+        let mut progress = Progress::None;
+        for _ in 0..MAX_READS {
+            match self.read_once(buffer)? {
+                Progress::None => break,
+                Progress::Some => progress = Progress::Some,
+            }
+        }
+        Ok(progress)
+    }
+
+    fn read_once(&mut self, buffer: &mut [u8]) -> io::Result<Progress> {
         let Some(pipe) = &self.pipe else { return Ok(Progress::None) };
         match rustix::io::read(pipe, &mut *buffer) {
             Ok(0) => self.pipe = None,
@@ -125,7 +152,7 @@ impl Stream {
         if self.capture.total_bytes() + chunk.len() as u64 > self.certain as u64 {
             self.keep();
             if let Keeper::Writing(file) = &mut self.keeper {
-                if let Err(reason) = file.write(chunk) {
+                if let Err(reason) = file.write(chunk, &mut self.removed) {
                     self.keeper = Keeper::Lost(reason);
                 }
             }
@@ -136,11 +163,12 @@ impl Stream {
     /// Begins the file with everything that came so far.
     fn keep(&mut self) {
         let Keeper::NotNeeded(keeping) = &self.keeper else { return };
-        let begin = || {
+        let removed = &mut self.removed;
+        let mut begin = || {
             let mut file = keeping.as_ref().map_err(|reason| *reason)?.create()?;
             let parts = self.capture.everything().ok_or("its start is gone")?;
             for part in parts {
-                file.write(part)?;
+                file.write(part, removed)?;
             }
             Ok(file)
         };
@@ -158,6 +186,15 @@ impl Stream {
         let [first, second] = streams;
         let [first_share, second_share] = shares;
         [first.report(first_share), second.report(second_share)]
+    }
+
+    /// What went to make room for the files of both.
+    pub(super) fn removed(streams: &mut [Stream; 2]) -> Removed {
+        let mut removed = Removed::default();
+        for stream in streams {
+            removed.join(std::mem::take(&mut stream.removed));
+        }
+        removed
     }
 
     fn report(&mut self, share: Option<Extent>) -> StreamReport {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use eyelet::tools::BashReport;
-use eyelet::{Root, SandboxPolicy, Spill, TurnContext};
+use eyelet::tools::{BashReport, GrepFiles, GrepFilesArgs, Read, ReadArgs};
+use eyelet::{ErrorCode, Root, SandboxPolicy, Spill, Tool as _, TurnContext};
 use rustix::process::{Resource, getrlimit};
 use testkit::{TempTree, is_root};
 
@@ -196,6 +196,48 @@ fn the_oldest_files_go_when_a_session_has_too_much() {
     let files: Vec<_> = (0..5).map(|_| file(&run(&turn, LONG))).collect();
     let there: Vec<_> = files.iter().map(|file| file.exists()).collect();
     assert_eq!(there, [false, false, true, true, true]);
+}
+
+#[test]
+fn who_makes_others_go_says_so_and_so_does_who_looks_for_them() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree, Spill::session(tree.beside()).with_limits(100_000, 200_000));
+    let first = run(&turn, LONG);
+    let others: Vec<_> = (0..3).map(|_| run(&turn, LONG)).collect();
+    assert_eq!(first.removed.count() + others[0].removed.count() + others[1].removed.count(), 0);
+    assert_eq!(others[2].removed.named(), [file(&first)]);
+    let data = serde_json::to_value(&others[2]).expect("JSON");
+    assert_eq!(data["spill_removed"], serde_json::json!([file(&first)]));
+    assert!(serde_json::to_value(&first).expect("JSON").get("spill_removed").is_none());
+
+    let gone = file(&first).to_str().expect("UTF-8").to_owned();
+    let reason = "was removed to keep the files of this session below 200000 bytes";
+    let confined = turn.with_root(Root::open(tree.path()).expect("there"));
+    let error = Read.run(ReadArgs::new(&gone), &confined).expect_err("it is gone");
+    assert_eq!(error.code, ErrorCode::NotFound);
+    assert_eq!(error.message, format!("path `{gone}` {reason}"));
+    let args = GrepFilesArgs { path: Some(gone.clone()), ..GrepFilesArgs::new("0") };
+    let error = GrepFiles.run(args, &confined).expect_err("it is gone");
+    assert_eq!(
+        (error.code, error.message),
+        (ErrorCode::NotFound, format!("path `{gone}` {reason}"))
+    );
+    // Of what never was there nothing is claimed.
+    let never = format!("{}{}", &gone[..gone.len() - 1], if gone.ends_with('0') { 1 } else { 0 });
+    let error = Read.run(ReadArgs::new(&never), &confined).expect_err("it never was there");
+    assert!(!error.message.contains("removed"), "{}", error.message);
+}
+
+#[test]
+fn a_file_of_the_command_line_that_is_gone_says_why_that_may_be() {
+    let tree = TempTree::new("");
+    let here = turn(&tree, Spill::per_user(tree.beside()));
+    let kept = file(&run(&here, LONG));
+    fs::remove_file(&kept).expect("ours");
+    let next = turn(&tree, Spill::per_user(tree.beside()));
+    let error = Read.run(ReadArgs::new(kept.to_str().expect("UTF-8")), &next).expect_err("gone");
+    assert_eq!(error.code, ErrorCode::NotFound);
+    assert!(error.message.contains("is not kept any more: files go after 24 hours"), "{error:?}");
 }
 
 #[test]

@@ -24,6 +24,8 @@ const SOURCES: &[(&str, &str)] = &[
     ("cli::pages", include_str!("../../../eyelet-cli/tests/it/pages.rs")),
     ("cli::read", include_str!("../../../eyelet-cli/tests/it/read.rs")),
     ("cli::sandbox_files", include_str!("../../../eyelet-cli/tests/it/sandbox_files.rs")),
+    ("cli::sandbox_git", include_str!("../../../eyelet-cli/tests/it/sandbox_git.rs")),
+    ("cli::sandbox_load", include_str!("../../../eyelet-cli/tests/it/sandbox_load.rs")),
     ("cli::sandbox_network", include_str!("../../../eyelet-cli/tests/it/sandbox_network.rs")),
     ("cli::sandbox_processes", include_str!("../../../eyelet-cli/tests/it/sandbox_processes.rs")),
     ("cli::sandbox_rounds", include_str!("../../../eyelet-cli/tests/it/sandbox_rounds.rs")),

@@ -1,0 +1,284 @@
+//! `bash`: what it costs to be asked for a command, and to read what it prints.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use eyelet::tools::{Bash, BashArgs};
+use eyelet::{PrivateTemp, Root, SandboxPolicy, SandboxSettings, Tool as _, TurnContext};
+use eyelet_sandbox::{Policy, Program, Raw, SandboxRequest, Supervisor, Tier};
+use serde_json::{Value, json};
+
+use crate::Result;
+use crate::benches::{Bench, NeedsCorpus, Surroundings, equal, text};
+use crate::contender::{Contender, Side, output};
+use crate::options::said;
+use crate::race::{Check, Work};
+use crate::target::Target;
+
+pub(crate) const BENCH: Bench = Bench {
+    name: "bash",
+    peers: &["bash", "cat"],
+    needs_corpus: NeedsCorpus::No,
+    notes: &[
+        "`full` is a supervisor without a sandbox, `sandboxed` the default of the server: \
+         `workspace-write` in the first tier",
+        "of 4 GiB eyelet counts the lines and keeps the first 256 MiB in a file, as it does in every \
+         call; `cat > /dev/null` does neither",
+        "kept streams and the peer's copy lie in the same folder and are removed before every run, \
+         which is not timed",
+        "a sample of `true` or of a start is the median of 25 in a row",
+        "a start is the time until the caller goes on: from a process of 1 GiB, all of it written to; \
+         the peer copies that process (`fork`), as a hook before exec makes the standard library do",
+    ],
+    works,
+};
+
+const FULL: &str = "eyelet call bash, full";
+const SANDBOXED: &str = "eyelet call bash, sandboxed";
+const IDLE: &str = "eyelet call bash of `true`";
+const LIBRARY: &str = "library, sandboxed";
+const DRAIN: &str = "| cat > /dev/null";
+const COPY: &str = "| cat > file";
+const PLAIN: &str = "bash -c true";
+const START: &str = "start of a supervisor";
+const FORK: &str = "fork and exec";
+
+const MANY: u64 = 4 << 30;
+const KEPT: u64 = 200 << 20;
+const REPEATS: usize = 25;
+/// What a call may have in memory beside what one without output has.
+const FLAT: [Target; 2] = [
+    Target::Growth { who: FULL, above: IDLE, mebibytes: 16.0 },
+    Target::Growth { who: SANDBOXED, above: IDLE, mebibytes: 16.0 },
+];
+
+fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
+    let place = Place::new(surroundings)?;
+    Ok(vec![
+        draining(&place, "zeroes", &format!("head -c {MANY} /dev/zero")),
+        draining(&place, "short lines", &format!("yes 0123456789 | head -c {MANY}")),
+        keeping(&place),
+        nothing(&place)?,
+        starting()?,
+    ])
+}
+
+/// Where everything happens: a workspace, and a temp folder of its own.
+#[derive(Clone)]
+struct Place {
+    eyelet: String,
+    workspace: String,
+    temp: PathBuf,
+}
+
+impl Place {
+    fn new(surroundings: &Surroundings) -> Result<Place> {
+        let folder = surroundings.fixtures.folder.join("bash");
+        let (workspace, temp) = (folder.join("workspace"), folder.join("temp"));
+        fs::create_dir_all(&workspace).map_err(said)?;
+        let place =
+            Place { eyelet: surroundings.eyelet.clone(), workspace: text(workspace)?, temp };
+        place.clear()?;
+        Ok(place)
+    }
+
+    /// Removes what was kept.
+    fn clear(&self) -> Result<()> {
+        if self.temp.exists() {
+            fs::remove_dir_all(&self.temp).map_err(said)?;
+        }
+        fs::create_dir_all(&self.temp).map_err(said)
+    }
+
+    /// The words of one call.
+    fn call(&self, policy: &str, command: &str) -> Vec<String> {
+        let temp = format!("TMPDIR={}", self.temp.display());
+        let arguments = json!({ "command": command }).to_string();
+        let words = [
+            "env",
+            &temp,
+            &self.eyelet,
+            "--cwd",
+            &self.workspace,
+            "--root",
+            &self.workspace,
+            "--sandbox",
+            policy,
+            "call",
+            "bash",
+            &arguments,
+        ];
+        words.map(str::to_owned).to_vec()
+    }
+
+    fn ours(&self, name: &'static str, policy: &str, command: &str) -> Contender {
+        let place = self.clone();
+        let side = if name == IDLE { Side::Idle } else { Side::Ours };
+        Contender::process(name, side, self.call(policy, command)).after(move || place.clear())
+    }
+
+    fn peer(&self, name: &'static str, command: &str) -> Contender {
+        let place = self.clone();
+        Contender::process(name, Side::Peer, ["sh", "-c", command]).after(move || place.clear())
+    }
+
+    /// That both policies tell the exact number of bytes, and end well.
+    fn counts(&self, command: &str, bytes: u64) -> Check {
+        let (place, command) = (self.clone(), command.to_owned());
+        Box::new(move || {
+            for policy in ["full", "workspace-write"] {
+                let answer = place.answer(policy, &command)?;
+                equal("stdout_total_bytes", &answer["data"]["stdout_total_bytes"], &json!(bytes))?;
+                equal("exit_code", &answer["data"]["exit_code"], &json!(0))?;
+            }
+            Ok(format!("{bytes} bytes were told under both policies"))
+        })
+    }
+
+    fn answer(&self, policy: &str, command: &str) -> Result<Value> {
+        self.clear()?;
+        let said = output(&self.call(policy, command))?;
+        serde_json::from_slice(&said).map_err(|error| error.to_string())
+    }
+}
+
+fn draining(place: &Place, what: &str, command: &str) -> Work {
+    Work {
+        name: format!("4 GiB of {what}"),
+        check: place.counts(command, MANY),
+        contenders: vec![
+            place.ours(FULL, "full", command),
+            place.ours(SANDBOXED, "workspace-write", command),
+            place.ours(IDLE, "workspace-write", "true"),
+            place.peer(DRAIN, &format!("{command} | cat > /dev/null")),
+        ],
+        targets: [&[Target::Faster { than: DRAIN, times: 1.0 }][..], &FLAT].concat(),
+    }
+}
+
+fn keeping(place: &Place) -> Work {
+    let command = format!("head -c {KEPT} /dev/zero");
+    let (counts, here, same) = (place.counts(&command, KEPT), place.clone(), command.clone());
+    let check = move || {
+        let counted = counts()?;
+        let answer = here.answer("workspace-write", &same)?;
+        let file = answer["data"]["stdout_file"].as_str().ok_or("nothing was kept")?.to_owned();
+        equal("the file", &fs::read(file).map_err(said)?, &output(&["sh", "-c", &same])?)?;
+        Ok(format!("{counted}, and the file has them"))
+    };
+    let copy = place.temp.join("copy");
+    Work {
+        name: "200 MiB, all of it kept in a file".into(),
+        check: Box::new(check),
+        contenders: vec![
+            place.ours(FULL, "full", &command),
+            place.ours(SANDBOXED, "workspace-write", &command),
+            place.ours(IDLE, "workspace-write", "true"),
+            place.peer(COPY, &format!("{command} | cat > {}", copy.display())),
+        ],
+        targets: [&[Target::Faster { than: COPY, times: 1.0 }][..], &FLAT].concat(),
+    }
+}
+
+fn nothing(place: &Place) -> Result<Work> {
+    let turn = Rc::new(session(place)?);
+    let run = |turn: &TurnContext| -> Result<()> {
+        let report = Bash.run(BashArgs::new("true"), turn).map_err(|error| error.to_string())?;
+        equal("exit_code", &report.exit_code, &0)
+    };
+    let (checked, called) = (Rc::clone(&turn), turn);
+    let tier = Supervisor::this_program().machine()?.tier();
+    Ok(Work {
+        name: "`true`".into(),
+        check: Box::new(move || {
+            equal("the tier", &tier, &Some(Tier::Namespaces))?;
+            run(&checked).map(|()| "it ends well, in the first tier".into())
+        }),
+        contenders: vec![
+            Contender::call(LIBRARY, move || run(&called)).repeated(REPEATS),
+            place.ours(SANDBOXED, "workspace-write", "true").repeated(REPEATS),
+            place.ours(FULL, "full", "true").repeated(REPEATS),
+            place.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
+        ],
+        targets: vec![
+            Target::Within { who: LIBRARY, milliseconds: 15.0 },
+            Target::Within { who: SANDBOXED, milliseconds: 15.0 },
+            Target::AtMost { of: PLAIN, times: 3.75 },
+        ],
+    })
+}
+
+/// A session in this process, as a server has one.
+fn session(place: &Place) -> Result<TurnContext> {
+    let workspace = Path::new(&place.workspace);
+    let settings = SandboxSettings::new(Supervisor::this_program())
+        .with_private_temp(Arc::new(PrivateTemp::session(std::env::temp_dir())));
+    let turn = TurnContext::new(workspace, SandboxPolicy::WorkspaceWrite)
+        .map_err(|error| error.to_string())?;
+    Ok(turn
+        .with_root(Root::open(workspace).map_err(said)?)
+        .with_environment(std::env::vars_os().collect())
+        .with_sandbox_settings(Arc::new(settings)))
+}
+
+fn starting() -> Result<Work> {
+    // Made when it is first needed, so that no other work runs in a large process.
+    let memory = Rc::new(std::cell::OnceCell::new());
+    let (ours, peers) = (Rc::clone(&memory), memory);
+    let supervisor = Supervisor::this_program();
+    let request = SandboxRequest::new(
+        Policy::Full,
+        Some(Program {
+            file: "/bin/true".into(),
+            arguments: Vec::<Raw>::new(),
+            environment: Vec::new(),
+        }),
+    );
+    let start = move || {
+        ours.get_or_init(a_gibibyte);
+        let start = Instant::now();
+        let started = supervisor.start(&request, Path::new("/")).map_err(said)?;
+        let time = start.elapsed();
+        drop(started);
+        Ok(time)
+    };
+    let user = own_uid()?;
+    let fork = move || {
+        peers.get_or_init(a_gibibyte);
+        let mut command = Command::new("/bin/true");
+        // To set a user, the library has to run code between fork and exec.
+        command.uid(user).stdin(Stdio::null());
+        let start = Instant::now();
+        let mut child = command.spawn().map_err(said)?;
+        let time = start.elapsed();
+        child.wait().map_err(said)?;
+        Ok(time)
+    };
+    Ok(Work {
+        name: "a start from a process of 1 GiB".into(),
+        check: Box::new(|| Ok("nothing: both start one process".into())),
+        contenders: vec![
+            Contender::timed(START, Side::Ours, start).repeated(REPEATS),
+            Contender::timed(FORK, Side::Peer, fork).repeated(REPEATS),
+        ],
+        targets: vec![
+            Target::Within { who: START, milliseconds: 1.0 },
+            Target::Faster { than: FORK, times: 1.0 },
+        ],
+    })
+}
+
+fn a_gibibyte() -> Vec<u8> {
+    vec![1; 1 << 30]
+}
+
+/// The user that this process runs as.
+fn own_uid() -> Result<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata("/proc/self").map(|found| found.uid()).map_err(said)
+}

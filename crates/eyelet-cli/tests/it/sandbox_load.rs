@@ -1,0 +1,114 @@
+//! Many commands, few files, much output, no room.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use eyelet::Tool as _;
+use eyelet::tools::{Bash, BashArgs};
+use eyelet_sandbox::Tier;
+use serde_json::json;
+use testkit::TempTree;
+
+use crate::mcp_client::Server;
+use crate::run::{binary, command};
+use crate::sandbox::{Workspace, envelope};
+use crate::sandbox_rounds::{children, session};
+
+fn open_files(process: u32) -> usize {
+    fs::read_dir(format!("/proc/{process}/fd")).unwrap().count()
+}
+
+/// Sends so many calls at once. Returns how many were answered well; every one is answered once.
+fn calls(server: &mut Server, count: usize, command: &str) -> usize {
+    let sent: BTreeSet<u64> =
+        (0..count).map(|_| server.send_call("bash", json!({ "command": command }))).collect();
+    let mut answered = BTreeSet::new();
+    let mut well = 0;
+    for _ in 0..count {
+        let answer = server.message();
+        assert!(answered.insert(answer["id"].as_u64().unwrap()), "twice: {answer}");
+        well +=
+            usize::from(answer["result"].get("isError").is_none() && answer.get("error").is_none());
+    }
+    assert_eq!(answered, sent);
+    well
+}
+
+#[test]
+fn two_thousand_commands_leave_no_process_and_no_open_file_in_the_server() {
+    let tree = TempTree::new("");
+    let mut server = Server::greeted(&tree, &[], "test");
+    assert_eq!(calls(&mut server, 40, "true"), 40);
+    let before = open_files(server.id());
+    for _ in 0..50 {
+        assert_eq!(calls(&mut server, 40, "true"), 40);
+    }
+    assert_eq!((children(server.id()).len(), open_files(server.id())), (0, before));
+}
+
+#[test]
+fn with_few_files_every_call_is_answered_and_the_next_one_works() {
+    let tree = TempTree::new("");
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -n 64; exec \"$0\" mcp --sandbox full"]).arg(binary());
+    let like = command(&tree);
+    limited.current_dir(tree.path()).env_clear();
+    limited.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut server = Server::run(&mut limited);
+    server.greet("test", &json!({}));
+    let well = calls(&mut server, 100, "echo out; echo err >&2; sleep 0.01");
+    assert!(well > 0, "not one ran");
+    let said = server.text("bash", json!({ "command": "echo works" }));
+    assert_eq!(said, "[exit 0; stdout 1 line; stderr empty]\nworks\n");
+    assert_eq!(children(server.id()), []);
+}
+
+#[test]
+fn memory_stays_flat_under_a_supervisor_whatever_is_printed() {
+    let name = "sandbox_load::memory_stays_flat_under_a_supervisor_whatever_is_printed";
+    testkit::in_own_process(name, || {
+        let workspace = Workspace::new("");
+        for tier in [Tier::Namespaces, Tier::Landlock] {
+            let turn = session(&workspace, tier);
+            let run = |command: &str| Bash.run(BashArgs::new(command), &turn).unwrap();
+            run("printf '%060000d' 0");
+            let before = testkit::peak_memory();
+            let bytes = 512 << 20;
+            let report = run(&format!("head -c {bytes} /dev/zero; head -c 1000000 /dev/zero >&2"));
+            assert_eq!((report.stdout.total_bytes, report.stderr.total_bytes), (bytes, 1_000_000));
+            let args = BashArgs { timeout_secs: Some(1), ..BashArgs::new("yes") };
+            let report = Bash.run(args, &turn).unwrap();
+            assert!(report.timed_out && report.stdout.total_bytes > 10_000_000, "{tier:?}");
+            assert!(report.stdout.text().len() <= 51_200);
+            let kept = fs::metadata(report.stdout.file().unwrap()).unwrap().len();
+            assert!(kept <= 256 << 20, "{tier:?}: {kept} bytes are kept");
+            let grown = testkit::peak_memory() - before;
+            assert!(grown < 16 << 20, "{tier:?}: grew by {grown} bytes");
+        }
+    });
+}
+
+#[test]
+fn a_full_temp_folder_loses_the_file_and_nothing_else() {
+    let tree = TempTree::new("temp/");
+    // A file system of 64 KiB, for this one process.
+    let script = "mount -t tmpfs -o size=64k,mode=700 none temp && TMPDIR=$PWD/temp exec \"$0\" call bash \"$1\"";
+    for (stream, redirect) in [("stdout", ""), ("stderr", " >&2")] {
+        let command = format!("printf '%0300000d' 7{redirect}; exit 3");
+        let mut full = std::process::Command::new("unshare");
+        full.args(["-Urm", "sh", "-c", script]).arg(binary());
+        full.arg(json!({ "command": command, "keep": "both" }).to_string());
+        let output = full.current_dir(tree.path()).output().unwrap();
+        let data = &envelope(&output)["data"];
+        assert_eq!(
+            (&data["exit_code"], &data[format!("{stream}_total_bytes")]),
+            (&json!(3), &json!(300_000)),
+            "{data}"
+        );
+        assert_eq!(data[stream].as_str().unwrap().len(), 25_600);
+        assert!(data[format!("{stream}_tail")].as_str().unwrap().ends_with("07"));
+        let reason = data[format!("{stream}_spill_error")].as_str().unwrap();
+        assert_eq!(reason, "No space left on device (os error 28)");
+        assert!(data.get(format!("{stream}_file")).is_none());
+    }
+}

@@ -1,0 +1,153 @@
+//! What `bash` answers with, in both dialects.
+
+use std::path::PathBuf;
+
+use eyelet_sandbox::{RawPath, Reverted};
+use serde::{Serialize, Serializer};
+
+use crate::bound::names;
+use crate::bound::removed::Removed;
+use crate::bound::stream_text::{self, StreamReport};
+use crate::call::{SandboxPolicy, Stop};
+use crate::output::Report;
+use crate::world::process::{End, Outcome};
+
+/// The exit code of a command that did not end by itself.
+const STOPPED: i32 = -1;
+
+/// How a command went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BashReport {
+    /// What it wrote to its standard output.
+    pub stdout: StreamReport,
+    /// What it wrote to its standard error.
+    pub stderr: StreamReport,
+    /// Its exit code; 128 + N where signal N ended it, -1 where its time or the call was over.
+    pub exit_code: i32,
+    /// Whether its time was over.
+    pub timed_out: bool,
+    /// Whether the call was cancelled.
+    pub cancelled: bool,
+    /// How many seconds it had.
+    pub timeout_secs: u64,
+    /// The policy of the sandbox that it ran in, if in any.
+    pub sandbox: Option<SandboxPolicy>,
+    /// What it did to protected paths, and was undone.
+    pub sandbox_reverted: Vec<Reverted>,
+    /// Files of earlier streams that went to make room for its own.
+    pub removed: Removed,
+}
+
+impl BashReport {
+    pub(super) fn of(outcome: Outcome, timeout_secs: u64, policy: SandboxPolicy) -> Self {
+        let Outcome { end, stdout, stderr, reverted, removed } = outcome;
+        let (exit_code, stop) = match end {
+            End::Exited(code) => (code, None),
+            End::Stopped(stop) => (STOPPED, Some(stop)),
+        };
+        BashReport {
+            stdout,
+            stderr,
+            exit_code,
+            timed_out: stop == Some(Stop::TimedOut),
+            cancelled: stop == Some(Stop::Cancelled),
+            timeout_secs,
+            sandbox: Some(policy).filter(|policy| *policy != SandboxPolicy::Full),
+            sandbox_reverted: reverted,
+            removed,
+        }
+    }
+
+    fn status(&self) -> String {
+        if self.timed_out {
+            format!("timed out after {} s", self.timeout_secs)
+        } else if self.cancelled {
+            "cancelled".to_owned()
+        } else {
+            format!("exit {}", self.exit_code)
+        }
+    }
+}
+
+impl Report for BashReport {
+    fn content(&self) -> String {
+        stream_text::answer(&self.status(), &self.stdout, &self.stderr, &self.removed)
+    }
+
+    fn success(&self) -> bool {
+        self.exit_code == 0
+    }
+
+    fn withheld_bytes(&self) -> u64 {
+        self.stdout.withheld_bytes() + self.stderr.withheld_bytes()
+    }
+}
+
+impl Serialize for BashReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let shown = |file: &PathBuf| file.to_string_lossy().into_owned();
+        BashData {
+            stdout: self.stdout.text(),
+            stderr: self.stderr.text(),
+            exit_code: self.exit_code,
+            timed_out: self.timed_out,
+            stdout_truncated: self.stdout.is_truncated(),
+            stderr_truncated: self.stderr.is_truncated(),
+            stdout_total_bytes: self.stdout.total_bytes,
+            stderr_total_bytes: self.stderr.total_bytes,
+            stdout_tail: self.stdout.tail(),
+            stderr_tail: self.stderr.tail(),
+            stdout_file: self.stdout.file().map(shown),
+            stderr_file: self.stderr.file().map(shown),
+            stdout_spill_error: self.stdout.spill_error(),
+            stderr_spill_error: self.stderr.spill_error(),
+            cancelled: self.cancelled.then_some(true),
+            // A command that failed may have met the sandbox.
+            sandbox: self.sandbox.filter(|_| !self.success()).map(SandboxPolicy::as_str),
+            sandbox_reverted: self.sandbox_reverted.iter().map(reverted).collect(),
+            spill_removed: self.removed.list(),
+        }
+        .serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct BashData<'a> {
+    stdout: &'a str,
+    stderr: &'a str,
+    exit_code: i32,
+    timed_out: bool,
+    stdout_truncated: bool,
+    stderr_truncated: bool,
+    stdout_total_bytes: u64,
+    stderr_total_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_tail: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_tail: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_spill_error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_spill_error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancelled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sandbox_reverted: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    spill_removed: Vec<String>,
+}
+
+/// The path, and where the command's version of it is.
+fn reverted(reverted: &Reverted) -> String {
+    let shown = |path: &RawPath| names::shown(path.0.as_os_str()).into_owned();
+    match &reverted.moved_to {
+        Some(to) => format!("{}; what the command made is in {}", shown(&reverted.path), shown(to)),
+        None => format!("{}; it was put back", shown(&reverted.path)),
+    }
+}
