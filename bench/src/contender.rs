@@ -1,8 +1,9 @@
-//! Who takes part: a process, or a call of the library in this one.
+//! Who takes part: a process, a call of the library in this one, or something that tells many numbers
+//! at once.
 
 use std::ffi::OsStr;
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::Result;
 use crate::memory;
@@ -26,6 +27,7 @@ pub(crate) struct Contender {
 enum Action {
     Process(Vec<String>),
     Call(Box<dyn Fn() -> Result<()>>),
+    Samples(Box<dyn Fn() -> Result<Vec<f64>>>),
 }
 
 impl Contender {
@@ -52,8 +54,18 @@ impl Contender {
         Contender { name, side: Side::Ours, action: Action::Call(Box::new(call)), fine: &[0] }
     }
 
-    /// Does the work once. A process counts from before its start until it was waited for.
-    pub(crate) fn time(&self) -> Result<Duration> {
+    /// One that takes many samples in a round, in the unit of its work.
+    pub(crate) fn samples(
+        name: &'static str,
+        side: Side,
+        take: impl Fn() -> Result<Vec<f64>> + 'static,
+    ) -> Self {
+        Contender { name, side, action: Action::Samples(Box::new(take)), fine: &[0] }
+    }
+
+    /// Does the work once and tells what it took, in milliseconds where the work has no other unit. A
+    /// process counts from before its start until it was waited for.
+    pub(crate) fn measure(&self) -> Result<Vec<f64>> {
         match &self.action {
             Action::Process(words) => {
                 let mut command = command(words)?;
@@ -64,7 +76,7 @@ impl Contender {
                 let time = start.elapsed();
                 let status = status.map_err(|error| format!("{}: {error}", self.name))?;
                 if self.is_fine(status) {
-                    Ok(time)
+                    Ok(vec![time.as_secs_f64() * 1000.0])
                 } else {
                     Err(format!("{}: {status}", self.name))
                 }
@@ -72,16 +84,18 @@ impl Contender {
             Action::Call(call) => {
                 let start = Instant::now();
                 call()?;
-                Ok(start.elapsed())
+                Ok(vec![start.elapsed().as_secs_f64() * 1000.0])
             }
+            Action::Samples(take) => take(),
         }
     }
 
-    /// The most memory that its process has resident, in bytes. A call has none of its own.
-    pub(crate) fn peak_memory(&self) -> Result<Option<u64>> {
+    /// Does the work once before anything counts. Returns the most memory that its process had
+    /// resident, in bytes; a call has none of its own.
+    pub(crate) fn warm_up(&self) -> Result<Option<u64>> {
         match &self.action {
             Action::Process(words) => memory::peak_of(words).map(Some),
-            Action::Call(_) => Ok(None),
+            Action::Call(_) | Action::Samples(_) => self.measure().map(|_| None),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::Result;
 use crate::benches::{Bench, NeedsCorpus, Surroundings, equal, text};
 use crate::contender::{Contender, Side, command};
-use crate::race::{Check, Work};
+use crate::race::{Check, Unit, Work};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
@@ -108,6 +108,7 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
         Work {
             name: name.to_owned(),
             check,
+            unit: Unit::Milliseconds,
             contenders: vec![
                 Contender::process(OURS, Side::Ours, ours),
                 peer(SORTED, &["--sortr=modified"]),
