@@ -2,14 +2,16 @@
 //!
 //! A line or a request comes in (`wire`, `message`, `http`), `rmcp` speaks the protocol, `session`
 //! answers it: it finds the roots (`roots`), runs the call on a thread of its kind (`pool`) within
-//! the client's reply budget (`client`), and renders the answer (`reply`). Nothing here knows how a
-//! tool works, and nothing outside knows the protocol.
+//! the client's reply budget (`client`), and renders the answer (`reply`). Over the wire that thread
+//! writes the answer itself (`outbox`). Nothing here knows how a tool works, and nothing outside
+//! knows the protocol.
 
 mod calls;
 mod client;
 mod http;
 mod message;
 mod metrics;
+mod outbox;
 mod pool;
 mod reply;
 mod roots;
@@ -22,7 +24,7 @@ mod wire;
 
 use std::sync::Arc;
 
-use eyelet::{Reach, Root, Spill, ToolRouter, TurnContext};
+use eyelet::{Reach, Root, Spill, ToolDefinition, ToolRouter, TurnContext};
 
 pub use http::{Http, serve_http};
 pub use stdio::serve_stdio;
@@ -72,6 +74,8 @@ pub enum ReplyForm {
 struct Shared {
     options: Options,
     router: ToolRouter,
+    /// What the router's tools say of themselves: they make it anew for everyone who asks.
+    tools: Vec<ToolDefinition>,
     pool: pool::Pool,
     calls: calls::Calls,
     metrics: metrics::Metrics,
@@ -79,8 +83,9 @@ struct Shared {
 
 impl Shared {
     fn new(options: Options, router: ToolRouter) -> Arc<Self> {
-        let metrics = metrics::Metrics::new(router.definitions().iter().map(|tool| tool.name));
+        let tools = router.definitions();
+        let metrics = metrics::Metrics::new(tools.iter().map(|tool| tool.name));
         let pool = pool::Pool::new();
-        Arc::new(Shared { options, router, pool, calls: calls::Calls::default(), metrics })
+        Arc::new(Shared { options, router, tools, pool, calls: calls::Calls::default(), metrics })
     }
 }

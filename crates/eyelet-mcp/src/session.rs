@@ -21,6 +21,7 @@ use serde_json::json;
 use tokio::sync::Mutex;
 
 use crate::message::RawArguments;
+use crate::outbox::Outbox;
 use crate::run::{self, Call};
 use crate::{ReplyForm, Shared, client, roots};
 
@@ -34,6 +35,8 @@ const ROOTS_KEY: &str = "roots";
 #[derive(Clone)]
 pub(crate) struct Session {
     shared: Arc<Shared>,
+    /// The wire's way to the client, where there is a wire.
+    outbox: Option<Arc<Outbox>>,
     /// The surroundings within the client's roots, once they are known.
     turn: Arc<Mutex<Option<TurnContext>>>,
 }
@@ -46,7 +49,12 @@ enum Surroundings {
 
 impl Session {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Session { shared, turn: Arc::default() }
+        Session { shared, outbox: None, turn: Arc::default() }
+    }
+
+    /// Calls are answered at first hand where they can be.
+    pub(crate) fn with_outbox(self, outbox: Arc<Outbox>) -> Self {
+        Session { outbox: Some(outbox), ..self }
     }
 
     async fn surroundings(
@@ -72,6 +80,44 @@ impl Session {
         Surroundings::Known(Box::new(known))
     }
 
+    async fn answer(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.shared.tools.iter().find(|tool| tool.name == request.name) else {
+            let call = ToolInvocation::new(&request.name, "{}", &self.shared.options.turn);
+            let error = self.shared.router.call(&call).err().map(|error| error.to_string());
+            return Err(ErrorData::invalid_params(error.unwrap_or_default(), None));
+        };
+        let turn = match self.surroundings(&request, &context).await {
+            Surroundings::Known(turn) => *turn,
+            Surroundings::Ask => {
+                let ask = InputRequest::ListRoots(ListRootsRequest::default());
+                let asks = BTreeMap::from([(ROOTS_KEY.to_owned(), ask)]);
+                return Ok(InputRequiredResult::from_input_requests(asks).into());
+            }
+        };
+        let turn = if run::is_budgeted(self.shared.options.reply) {
+            turn.with_reply_budget(self.budget(&context))
+        } else {
+            turn
+        };
+        let written = context.extensions.get::<RawArguments>().map(|raw| raw.0.clone());
+        let written = written.filter(|raw| raw != "null");
+        let arguments = written.or_else(|| serde_json::to_string(&request.arguments?).ok());
+        let call = Call {
+            tool: tool.name,
+            arguments: arguments.unwrap_or_else(|| "{}".to_owned()),
+            turn,
+            load: tool.load,
+            counts: tool.counts,
+        };
+        // The newest protocol has more to add to a result.
+        let outbox = self.outbox.as_ref().filter(|_| !has_no_requests(&context));
+        run::run(&self.shared, call, &context, outbox).await.map(Into::into)
+    }
+
     fn budget(&self, context: &RequestContext<RoleServer>) -> ReplyBudget {
         let asked = self.shared.options.reply_bytes.map(ReplyBudget::new);
         asked.unwrap_or_else(|| client::budget(context))
@@ -79,8 +125,7 @@ impl Session {
 
     /// The tools as this client gets them.
     fn tools(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
-        let definitions =
-            render_definitions(&self.shared.router.definitions(), DefinitionFormat::Mcp);
+        let definitions = render_definitions(&self.shared.tools, DefinitionFormat::Mcp);
         let mut tools: Vec<Tool> = serde_json::from_value(definitions).unwrap_or_default();
         let raised = self.shared.options.reply_bytes.filter(|bytes| {
             *bytes > client::CLAUDE_CODE_BYTES
@@ -171,36 +216,8 @@ impl ServerHandler for Session {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let definitions = self.shared.router.definitions();
-        let Some(tool) = definitions.into_iter().find(|tool| tool.name == request.name) else {
-            let call = ToolInvocation::new(&request.name, "{}", &self.shared.options.turn);
-            let error = self.shared.router.call(&call).err().map(|error| error.to_string());
-            return Err(ErrorData::invalid_params(error.unwrap_or_default(), None));
-        };
-        let turn = match self.surroundings(&request, &context).await {
-            Surroundings::Known(turn) => *turn,
-            Surroundings::Ask => {
-                let ask = InputRequest::ListRoots(ListRootsRequest::default());
-                let asks = BTreeMap::from([(ROOTS_KEY.to_owned(), ask)]);
-                return Ok(InputRequiredResult::from_input_requests(asks).into());
-            }
-        };
-        let turn = if run::is_budgeted(self.shared.options.reply) {
-            turn.with_reply_budget(self.budget(&context))
-        } else {
-            turn
-        };
-        let written = context.extensions.get::<RawArguments>().map(|raw| raw.0.clone());
-        let written = written.filter(|raw| raw != "null");
-        let arguments = written.or_else(|| serde_json::to_string(&request.arguments?).ok());
-        let call = Call {
-            tool: tool.name.to_owned(),
-            arguments: arguments.unwrap_or_else(|| "{}".to_owned()),
-            turn,
-            load: tool.load,
-            counts: tool.counts,
-        };
-        Ok(run::run(&self.shared, call, &context).await.into())
+        // What waits for a call is large, and rmcp moves it about.
+        Box::pin(self.answer(request, context)).await
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
