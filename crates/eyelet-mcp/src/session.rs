@@ -80,44 +80,6 @@ impl Session {
         Surroundings::Known(Box::new(known))
     }
 
-    async fn answer(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.shared.tools.iter().find(|tool| tool.name == request.name) else {
-            let call = ToolInvocation::new(&request.name, "{}", &self.shared.options.turn);
-            let error = self.shared.router.call(&call).err().map(|error| error.to_string());
-            return Err(ErrorData::invalid_params(error.unwrap_or_default(), None));
-        };
-        let turn = match self.surroundings(&request, &context).await {
-            Surroundings::Known(turn) => *turn,
-            Surroundings::Ask => {
-                let ask = InputRequest::ListRoots(ListRootsRequest::default());
-                let asks = BTreeMap::from([(ROOTS_KEY.to_owned(), ask)]);
-                return Ok(InputRequiredResult::from_input_requests(asks).into());
-            }
-        };
-        let turn = if run::is_budgeted(self.shared.options.reply) {
-            turn.with_reply_budget(self.budget(&context))
-        } else {
-            turn
-        };
-        let written = context.extensions.get::<RawArguments>().map(|raw| raw.0.clone());
-        let written = written.filter(|raw| raw != "null");
-        let arguments = written.or_else(|| serde_json::to_string(&request.arguments?).ok());
-        let call = Call {
-            tool: tool.name,
-            arguments: arguments.unwrap_or_else(|| "{}".to_owned()),
-            turn,
-            load: tool.load,
-            counts: tool.counts,
-        };
-        // The newest protocol has more to add to a result.
-        let outbox = self.outbox.as_ref().filter(|_| !has_no_requests(&context));
-        run::run(&self.shared, call, &context, outbox).await.map(Into::into)
-    }
-
     fn budget(&self, context: &RequestContext<RoleServer>) -> ReplyBudget {
         let asked = self.shared.options.reply_bytes.map(ReplyBudget::new);
         asked.unwrap_or_else(|| client::budget(context))
@@ -216,8 +178,38 @@ impl ServerHandler for Session {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.shared.tools.iter().find(|tool| tool.name == request.name) else {
+            let call = ToolInvocation::new(&request.name, "{}", &self.shared.options.turn);
+            let error = self.shared.router.call(&call).err().map(|error| error.to_string());
+            return Err(ErrorData::invalid_params(error.unwrap_or_default(), None));
+        };
+        let turn = match self.surroundings(&request, &context).await {
+            Surroundings::Known(turn) => *turn,
+            Surroundings::Ask => {
+                let ask = InputRequest::ListRoots(ListRootsRequest::default());
+                let asks = BTreeMap::from([(ROOTS_KEY.to_owned(), ask)]);
+                return Ok(InputRequiredResult::from_input_requests(asks).into());
+            }
+        };
+        let turn = if run::is_budgeted(self.shared.options.reply) {
+            turn.with_reply_budget(self.budget(&context))
+        } else {
+            turn
+        };
+        let written = context.extensions.get::<RawArguments>().map(|raw| raw.0.clone());
+        let written = written.filter(|raw| raw != "null");
+        let arguments = written.or_else(|| serde_json::to_string(&request.arguments?).ok());
+        let call = Call {
+            tool: tool.name,
+            arguments: arguments.unwrap_or_else(|| "{}".to_owned()),
+            turn,
+            load: tool.load,
+            counts: tool.counts,
+        };
+        // The newest protocol has more to add to a result.
+        let outbox = self.outbox.as_ref().filter(|_| !has_no_requests(&context));
         // What waits for a call is large, and rmcp moves it about.
-        Box::pin(self.answer(request, context)).await
+        Box::pin(run::run(&self.shared, call, &context, outbox)).await.map(Into::into)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
