@@ -25,13 +25,16 @@ use crate::wire::WireEnd;
 /// What the protocol is told of a request that has its answer already. Never written.
 const ANSWERED: ErrorCode = ErrorCode(i32::MIN);
 
+/// So many lines a call's thread writes that come up meanwhile; then it goes on with its own work.
+const MAX_FOR_OTHERS: usize = 16;
+
 /// The way to the client.
 pub(crate) struct Outbox {
     wire: File,
     /// A terminal may keep a writer waiting even when it says that there is room.
     is_terminal: bool,
     lines: Mutex<Lines>,
-    arrived: Condvar,
+    handed_on: Condvar,
     /// Bytes that wait for the client.
     unread: AtomicUsize,
     written: Notify,
@@ -43,8 +46,10 @@ pub(crate) struct Outbox {
 #[derive(Default)]
 struct Lines {
     waiting: VecDeque<Vec<u8>>,
-    /// Whether the thread is at one of them.
+    /// Whether someone is at them.
     is_writing: bool,
+    /// Whether that is the thread.
+    is_handed_on: bool,
     is_broken: bool,
 }
 
@@ -81,7 +86,7 @@ impl Outbox {
             is_terminal: wire.is_terminal(),
             wire,
             lines: Mutex::default(),
-            arrived: Condvar::new(),
+            handed_on: Condvar::new(),
             unread: AtomicUsize::new(0),
             written: Notify::new(),
             open: Mutex::default(),
@@ -172,32 +177,52 @@ impl Outbox {
             JsonRpcMessage::Error(error) => (error.id.as_ref(), error.error.code == ANSWERED),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => (None, false),
         };
-        let line = if is_out { None } else { Some(serde_json::to_vec(message)?) };
-        let mut open = self.open();
-        if let Some(id) = id {
-            open.remove(id);
+        if !is_out {
+            self.put(serde_json::to_vec(message)?);
         }
-        match line {
-            Some(line) => self.put(line),
-            None => self.written.notify_waiters(),
+        // What counts as answered is on its way.
+        if let Some(id) = id {
+            self.open().remove(id);
+            self.written.notify_waiters();
         }
         Ok(())
     }
 
-    /// Writes a line now, or as soon as the client has read what is before it.
+    /// Writes a line now, or as soon as the client has read what is before it. No lock is held while
+    /// something is written: on a busy machine its holder may be set aside for long.
     pub(crate) fn put(&self, mut line: Vec<u8>) {
         line.push(b'\n');
         let mut lines = self.lines();
-        if lines.waiting.is_empty() && !lines.is_writing && !lines.is_broken {
-            match self.write_now(&line) {
-                Ok(count) => drop(line.drain(..count)),
-                Err(_) => self.break_off(&mut lines),
+        if lines.is_broken {
+            return;
+        }
+        self.unread.fetch_add(line.len(), Ordering::AcqRel);
+        lines.waiting.push_back(line);
+        if lines.is_writing {
+            // Whoever writes comes to it.
+            return;
+        }
+        lines.is_writing = true;
+        for _ in 0..MAX_FOR_OTHERS {
+            let Some(mut line) = lines.waiting.pop_front() else { break };
+            drop(lines);
+            let written = self.write_now(&line);
+            let count = *written.as_ref().unwrap_or(&line.len());
+            self.unread.fetch_sub(count, Ordering::AcqRel);
+            lines = self.lines();
+            if written.is_err() {
+                self.break_off(&mut lines);
+            } else if count < line.len() {
+                line.drain(..count);
+                lines.waiting.push_front(line);
+                break;
             }
         }
-        if !line.is_empty() && !lines.is_broken {
-            self.unread.fetch_add(line.len(), Ordering::AcqRel);
-            lines.waiting.push_back(line);
-            self.arrived.notify_one();
+        if lines.waiting.is_empty() {
+            lines.is_writing = false;
+        } else {
+            lines.is_handed_on = true;
+            self.handed_on.notify_one();
         }
         drop(lines);
         self.written.notify_waiters();
@@ -230,17 +255,19 @@ impl Outbox {
     fn write_waiting(&self) {
         let mut lines = self.lines();
         loop {
+            if !lines.is_handed_on {
+                lines = self.handed_on.wait(lines).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
             let Some(line) = lines.waiting.pop_front() else {
-                lines = self.arrived.wait(lines).unwrap_or_else(PoisonError::into_inner);
+                lines.is_writing = false;
+                lines.is_handed_on = false;
                 continue;
             };
-            lines.is_writing = true;
-            let is_broken = lines.is_broken;
             drop(lines);
-            let written = if is_broken { Ok(()) } else { self.write_all(&line) };
+            let written = self.write_all(&line);
             self.unread.fetch_sub(line.len(), Ordering::AcqRel);
             lines = self.lines();
-            lines.is_writing = false;
             if written.is_err() {
                 self.break_off(&mut lines);
             }
@@ -266,8 +293,11 @@ impl Outbox {
         rustix::event::poll(&mut fds, time).is_ok_and(|ready| ready > 0)
     }
 
+    /// Nobody listens any more: what waits is dropped, and what comes.
     fn break_off(&self, lines: &mut Lines) {
         lines.is_broken = true;
+        let dropped = lines.waiting.drain(..).map(|line| line.len()).sum();
+        self.unread.fetch_sub(dropped, Ordering::AcqRel);
         let _ = self.end.send(WireEnd::Broken);
     }
 
