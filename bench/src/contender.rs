@@ -1,4 +1,5 @@
-//! Who takes part: a process, or a call of the library in this one.
+//! Who takes part: a process, a call of the library in this one, or something that tells many numbers
+//! at once.
 
 use std::ffi::OsStr;
 use std::process::{Command, ExitStatus, Stdio};
@@ -32,6 +33,7 @@ pub(crate) struct Contender {
 enum Action {
     Process(Vec<String>),
     Call(Box<dyn Fn() -> Result<Duration>>),
+    Samples(Box<dyn Fn() -> Result<Vec<f64>>>),
 }
 
 impl Contender {
@@ -85,11 +87,25 @@ impl Contender {
         Contender::new(name, side, Action::Call(Box::new(call)))
     }
 
-    /// Does the work, and tells the time of one run.
-    pub(crate) fn time(&self) -> Result<Duration> {
+    /// One that takes many samples in a round, in the unit of its work.
+    pub(crate) fn samples(
+        name: &'static str,
+        side: Side,
+        take: impl Fn() -> Result<Vec<f64>> + 'static,
+    ) -> Self {
+        Contender::new(name, side, Action::Samples(Box::new(take)))
+    }
+
+    /// Does the work and tells what it took, in milliseconds where the work has no other unit.
+    pub(crate) fn measure(&self) -> Result<Vec<f64>> {
+        if let Action::Samples(take) = &self.action {
+            self.prepare()?;
+            return take();
+        }
         let mut times = (0..self.repeats).map(|_| self.once()).collect::<Result<Vec<_>>>()?;
         times.sort();
-        times.get(times.len() / 2).copied().ok_or_else(|| "no run".into())
+        let median = times.get(times.len() / 2).ok_or("no run")?;
+        Ok(vec![median.as_secs_f64() * 1000.0])
     }
 
     /// A process counts from before its start until it was waited for.
@@ -111,6 +127,7 @@ impl Contender {
                 }
             }
             Action::Call(call) => call(),
+            Action::Samples(_) => Err(format!("{} has no single time", self.name)),
         }
     }
 
@@ -118,12 +135,15 @@ impl Contender {
         self.before.as_ref().map_or(Ok(()), |before| before())
     }
 
-    /// The most memory that its process has resident, in bytes. A call has none of its own.
-    pub(crate) fn peak_memory(&self) -> Result<Option<u64>> {
-        self.prepare()?;
+    /// Does the work once before anything counts. Returns the most memory that its process had
+    /// resident, in bytes; a call has none of its own.
+    pub(crate) fn warm_up(&self) -> Result<Option<u64>> {
         match &self.action {
-            Action::Process(words) => memory::peak_of(words).map(Some),
-            Action::Call(_) => Ok(None),
+            Action::Process(words) => {
+                self.prepare()?;
+                memory::peak_of(words).map(Some)
+            }
+            Action::Call(_) | Action::Samples(_) => self.measure().map(|_| None),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::contender::output;
 use crate::options::said;
 
 /// A tree, and what the report says of it.
+#[derive(Clone)]
 pub(crate) struct Corpus {
     pub(crate) path: PathBuf,
     pub(crate) about: About,

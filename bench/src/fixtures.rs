@@ -17,6 +17,7 @@ pub(crate) const MANY: usize = 1_000_000;
 const DIRECTORIES: usize = 1000;
 
 /// Where the fixtures are.
+#[derive(Clone)]
 pub(crate) struct Fixtures {
     pub(crate) folder: PathBuf,
 }
@@ -66,6 +67,20 @@ impl Fixtures {
                 write_until(&path, 16 * 1024, |line, count| log_line(line, count, &mut random))?;
             }
             Ok(())
+        })
+    }
+
+    /// Twenty entries: directories, files, and one of them with 2 KiB of text.
+    pub(crate) fn small(&self) -> Result<PathBuf> {
+        self.once("small-20", |top| {
+            for number in 0..4 {
+                fs::create_dir_all(top.join(format!("part-{number}"))).map_err(said)?;
+            }
+            make_files(top, 15)?;
+            let mut random = Random(4);
+            write_until(&top.join("page.txt"), 2048, |line, count| {
+                log_line(line, count, &mut random)
+            })
         })
     }
 

@@ -10,7 +10,9 @@ mod machine;
 mod memory;
 mod options;
 mod race;
+mod reference;
 mod report;
+mod server;
 mod target;
 
 use std::process::ExitCode;

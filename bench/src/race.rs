@@ -14,34 +14,47 @@ pub(crate) struct Work {
     pub(crate) name: String,
     /// Says what was found equal, or what differs.
     pub(crate) check: Check,
+    pub(crate) unit: Unit,
     pub(crate) contenders: Vec<Contender>,
     pub(crate) targets: Vec<Target>,
+}
+
+/// What the numbers of a work are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unit {
+    Milliseconds,
+    /// Something that is the same in every round, so that one is enough.
+    Count(&'static str),
 }
 
 /// A work that was run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
     pub(crate) work: String,
+    pub(crate) unit: &'static str,
     pub(crate) checked: String,
     pub(crate) contenders: Vec<Times>,
     pub(crate) ratios: Vec<Ratio>,
     pub(crate) verdicts: Vec<Verdict>,
 }
 
-/// What a contender took.
+/// What a contender took, in the unit of the work.
 #[derive(Debug, Serialize)]
 pub(crate) struct Times {
     pub(crate) name: &'static str,
-    pub(crate) median_ms: f64,
-    pub(crate) minimum_ms: f64,
+    pub(crate) median: f64,
+    /// Where there are enough samples to tell.
+    pub(crate) percentile_99: Option<f64>,
+    pub(crate) minimum: f64,
+    pub(crate) maximum: f64,
     pub(crate) peak_memory_bytes: Option<u64>,
     /// In the order of the rounds.
-    pub(crate) samples_ms: Vec<f64>,
+    pub(crate) samples: Vec<f64>,
     #[serde(skip)]
     side: Side,
 }
 
-/// How many times as long the peer took.
+/// How many times as much the peer took.
 #[derive(Debug, Serialize)]
 pub(crate) struct Ratio {
     pub(crate) ours: &'static str,
@@ -58,40 +71,65 @@ pub(crate) fn run(work: Work, rounds: usize) -> Result<Measured> {
         .contenders
         .iter()
         .map(|contender| {
-            let peak_memory_bytes = contender.peak_memory()?;
+            let peak_memory_bytes = contender.warm_up()?;
             Ok(Times::new(contender, peak_memory_bytes))
         })
         .collect::<Result<Vec<_>>>()?;
-    for _ in 0..rounds {
+    for _ in 0..work.unit.rounds(rounds) {
         for (contender, times) in work.contenders.iter().zip(&mut contenders) {
-            times.samples_ms.push(contender.time()?.as_secs_f64() * 1000.0);
+            times.samples.extend(contender.measure()?);
         }
     }
     contenders.iter_mut().for_each(Times::sum_up);
     let ratios = ratios(&contenders);
-    let verdicts =
-        work.targets.iter().flat_map(|target| judge(*target, &contenders, &ratios)).collect();
-    Ok(Measured { work: work.name, checked, contenders, ratios, verdicts })
+    let unit = work.unit.name();
+    let judge = |target: &Target| judge(*target, unit, &contenders, &ratios);
+    let verdicts = work.targets.iter().flat_map(judge).collect();
+    Ok(Measured { work: work.name, unit, checked, contenders, ratios, verdicts })
 }
+
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Unit::Milliseconds => "ms",
+            Unit::Count(name) => name,
+        }
+    }
+
+    fn rounds(self, asked: usize) -> usize {
+        match self {
+            Unit::Milliseconds => asked,
+            Unit::Count(_) => 1,
+        }
+    }
+}
+
+/// With fewer samples, the slowest one of a hundred is just the slowest.
+const ENOUGH: usize = 100;
 
 impl Times {
     fn new(contender: &Contender, peak_memory_bytes: Option<u64>) -> Self {
         Times {
             name: contender.name,
-            median_ms: f64::NAN,
-            minimum_ms: f64::NAN,
+            median: f64::NAN,
+            percentile_99: None,
+            minimum: f64::NAN,
+            maximum: f64::NAN,
             peak_memory_bytes,
-            samples_ms: Vec::new(),
+            samples: Vec::new(),
             side: contender.side,
         }
     }
 
     fn sum_up(&mut self) {
-        let mut sorted = self.samples_ms.clone();
+        let mut sorted = self.samples.clone();
         sorted.sort_by(f64::total_cmp);
-        self.minimum_ms = sorted.first().copied().unwrap_or(f64::NAN);
+        self.minimum = sorted.first().copied().unwrap_or(f64::NAN);
+        self.maximum = sorted.last().copied().unwrap_or(f64::NAN);
         // The rounds are odd in number, so the middle is a sample.
-        self.median_ms = sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN);
+        self.median = sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN);
+        self.percentile_99 =
+            sorted.get(sorted.len() * 99 / 100).copied().filter(|_| sorted.len() >= ENOUGH);
     }
 }
 
@@ -102,14 +140,14 @@ fn ratios(contenders: &[Times]) -> Vec<Ratio> {
             of(Side::Peer).map(|peer| Ratio {
                 ours: ours.name,
                 peer: peer.name,
-                medians: peer.median_ms / ours.median_ms,
-                minima: peer.minimum_ms / ours.minimum_ms,
+                medians: peer.median / ours.median,
+                minima: peer.minimum / ours.minimum,
             })
         })
         .collect()
 }
 
-fn judge(target: Target, contenders: &[Times], ratios: &[Ratio]) -> Vec<Verdict> {
+fn judge(target: Target, unit: &str, contenders: &[Times], ratios: &[Ratio]) -> Vec<Verdict> {
     match target {
         Target::Faster { than, times } => ratios
             .iter()
@@ -143,24 +181,17 @@ fn judge(target: Target, contenders: &[Times], ratios: &[Ratio]) -> Vec<Verdict>
                 })
             })
             .collect(),
-        Target::Within { who, milliseconds } => of(contenders, who)
-            .map(|times| Verdict {
-                what: format!("{who}, time"),
-                measured: format!("{:.2} ms", times.median_ms),
-                target: format!("at most {milliseconds} ms"),
-                reached: times.median_ms <= milliseconds,
+        Target::Within { who, most } => of(contenders, who)
+            .map(|times| Verdict::at_most(format!("{who}, median"), unit, times.median, most))
+            .collect(),
+        Target::NearlyAllWithin { who, most } => of(contenders, who)
+            .filter_map(|times| {
+                let measured = times.percentile_99?;
+                Some(Verdict::at_most(format!("{who}, p99"), unit, measured, most))
             })
             .collect(),
-        Target::Always { who, milliseconds } => of(contenders, who)
-            .map(|times| {
-                let longest = times.samples_ms.iter().copied().fold(0.0, f64::max);
-                Verdict {
-                    what: format!("{who}, the longest"),
-                    measured: format!("{longest:.2} ms"),
-                    target: format!("at most {milliseconds} ms"),
-                    reached: longest <= milliseconds,
-                }
-            })
+        Target::Always { who, most } => of(contenders, who)
+            .map(|times| Verdict::at_most(format!("{who}, longest"), unit, times.maximum, most))
             .collect(),
         Target::MemoryOf { who, peer } => of(contenders, who)
             .zip(of(contenders, peer))
@@ -202,7 +233,7 @@ mod tests {
         let contender = |name, side| Contender::process(name, side, ["true"]);
         let times = |name, side, samples: [f64; 3]| {
             let mut times = Times::new(&contender(name, side), None);
-            times.samples_ms = samples.to_vec();
+            times.samples = samples.to_vec();
             times.sum_up();
             times
         };
@@ -213,8 +244,26 @@ mod tests {
         let ratios = ratios(&both);
         assert_eq!((ratios[0].medians, ratios[0].minima), (3.0, 5.0));
         let reached = |wanted| {
-            judge(Target::Faster { than: "theirs", times: wanted }, &both, &ratios)[0].reached
+            judge(Target::Faster { than: "theirs", times: wanted }, "ms", &both, &ratios)[0].reached
         };
         assert!(reached(3.0) && !reached(3.1));
+    }
+
+    #[test]
+    fn one_sample_of_a_hundred_may_be_slower_than_the_99th_percentile() {
+        let contender = Contender::process("ours", Side::Ours, ["true"]);
+        let mut times = Times::new(&contender, None);
+        times.samples = (1..=200).map(f64::from).collect();
+        times.sum_up();
+        assert_eq!(times.percentile_99, Some(199.0));
+        let mut few = Times::new(&contender, None);
+        few.samples = vec![1.0; ENOUGH - 1];
+        few.sum_up();
+        assert_eq!(few.percentile_99, None);
+        let measured = [times];
+        let reached = |most| {
+            judge(Target::NearlyAllWithin { who: "ours", most }, "ms", &measured, &[])[0].reached
+        };
+        assert!(reached(199.0) && !reached(198.0));
     }
 }

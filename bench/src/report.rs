@@ -13,7 +13,7 @@ use crate::corpus::About;
 use crate::machine::Machine;
 use crate::options::said;
 use crate::race::Measured;
-use crate::target::MEBIBYTE;
+use crate::target::{MEBIBYTE, number};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Run {
@@ -58,8 +58,8 @@ impl Run {
 
     pub(crate) fn markdown(&self) -> String {
         let mut text = self.head();
-        text.push_str("\n## Times\n\n| work | who | median ms | minimum ms | peak MiB |\n");
-        text.push_str("|---|---|---:|---:|---:|\n");
+        text.push_str("\n## Measured\n\n| work | who | unit | median | p99 | ");
+        text.push_str("minimum | maximum | peak MiB |\n|---|---|---|---:|---:|---:|---:|---:|\n");
         for measured in &self.works {
             for times in &measured.contenders {
                 let peak = times
@@ -67,12 +67,18 @@ impl Run {
                     .map_or("–".into(), |bytes| format!("{:.1}", bytes as f64 / MEBIBYTE));
                 let _ = writeln!(
                     text,
-                    "| {} | {} | {:.2} | {:.2} | {peak} |",
-                    measured.work, times.name, times.median_ms, times.minimum_ms
+                    "| {} | {} | {} | {} | {} | {} | {} | {peak} |",
+                    measured.work,
+                    times.name,
+                    measured.unit,
+                    number(times.median),
+                    times.percentile_99.map_or("–".into(), number),
+                    number(times.minimum),
+                    number(times.maximum)
                 );
             }
         }
-        text.push_str("\n## Ratios: how many times as long the peer takes\n\n");
+        text.push_str("\n## Ratios: how many times as much the peer takes\n\n");
         text.push_str("| work | ours | peer | of medians | of minima |\n|---|---|---|---:|---:|\n");
         for measured in &self.works {
             for ratio in &measured.ratios {

@@ -17,7 +17,7 @@ use crate::Result;
 use crate::benches::{Bench, NeedsCorpus, Surroundings, equal, text};
 use crate::contender::{Contender, Side, output};
 use crate::options::said;
-use crate::race::{Check, Work};
+use crate::race::{Check, Unit, Work};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
@@ -150,6 +150,7 @@ impl Place {
 fn draining(place: &Place, what: &str, command: &str) -> Work {
     Work {
         name: format!("4 GiB of {what}"),
+        unit: Unit::Milliseconds,
         check: place.counts(command, MANY),
         contenders: vec![
             place.ours(FULL, "full", command),
@@ -174,6 +175,7 @@ fn keeping(place: &Place) -> Work {
     let copy = place.temp.join("copy");
     Work {
         name: "200 MiB, all of it kept in a file".into(),
+        unit: Unit::Milliseconds,
         check: Box::new(check),
         contenders: vec![
             place.ours(FULL, "full", &command),
@@ -195,6 +197,7 @@ fn nothing(place: &Place) -> Result<Work> {
     let tier = Supervisor::this_program().machine()?.tier();
     Ok(Work {
         name: "`true`".into(),
+        unit: Unit::Milliseconds,
         check: Box::new(move || {
             equal("the tier", &tier, &Some(Tier::Namespaces))?;
             run(&checked).map(|()| "it ends well, in the first tier".into())
@@ -206,8 +209,8 @@ fn nothing(place: &Place) -> Result<Work> {
             place.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
         ],
         targets: vec![
-            Target::Within { who: LIBRARY, milliseconds: 15.0 },
-            Target::Within { who: SANDBOXED, milliseconds: 15.0 },
+            Target::Within { who: LIBRARY, most: 15.0 },
+            Target::Within { who: SANDBOXED, most: 15.0 },
             Target::AtMost { of: PLAIN, times: 3.75 },
         ],
     })
@@ -261,13 +264,14 @@ fn starting() -> Result<Work> {
     };
     Ok(Work {
         name: "a start from a process of 1 GiB".into(),
+        unit: Unit::Milliseconds,
         check: Box::new(|| Ok("nothing: both start one process".into())),
         contenders: vec![
             Contender::timed(START, Side::Ours, start).repeated(REPEATS),
             Contender::timed(FORK, Side::Peer, fork).repeated(REPEATS),
         ],
         targets: vec![
-            Target::Within { who: START, milliseconds: 1.0 },
+            Target::Within { who: START, most: 1.0 },
             Target::Faster { than: FORK, times: 1.0 },
         ],
     })

@@ -12,7 +12,7 @@ use crate::benches::{Bench, NeedsCorpus, Surroundings, equal};
 use crate::contender::{Contender, Side, output};
 use crate::fixtures::MANY;
 use crate::memory::this_program;
-use crate::race::{Check, Work};
+use crate::race::{Check, Unit, Work};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
@@ -64,7 +64,7 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
     };
     let mut first =
         page_work("first page, depth 2, tree of 1,000,000", eyelet, page(&tree, 1), both(200.0))?;
-    first.targets.push(Target::Within { who: LIBRARY, milliseconds: 1.0 });
+    first.targets.push(Target::Within { who: LIBRARY, most: 1.0 });
     let memory = || vec![Target::Memory { who: PROGRAM, mebibytes: 16.0 }];
     Ok(vec![
         first,
@@ -104,6 +104,7 @@ fn page_work(name: &str, eyelet: &str, asked: Asked, targets: Vec<Target>) -> Re
     Ok(Work {
         name: name.into(),
         check,
+        unit: Unit::Milliseconds,
         contenders: vec![
             Contender::process(PROGRAM, Side::Ours, asked.program(eyelet)),
             in_process(&asked)?,
@@ -128,6 +129,7 @@ fn whole_work(eyelet: &str, corpus: &str) -> Result<Work> {
     Ok(Work {
         name: "whole listing, depth 6, corpus".into(),
         check,
+        unit: Unit::Milliseconds,
         contenders: vec![
             Contender::process(PROGRAM, Side::Ours, asked.program(eyelet)),
             in_process(&asked)?,

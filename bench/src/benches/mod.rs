@@ -1,10 +1,14 @@
 //! The benches, and what they are given.
 
 mod bash;
+mod calls;
 mod list;
 mod read;
 mod search;
 mod stop;
+mod tokens;
+
+use std::path::PathBuf;
 
 use crate::Result;
 use crate::corpus::Corpus;
@@ -29,7 +33,7 @@ pub(crate) enum NeedsCorpus {
 }
 
 /// THE LIST: one line per bench.
-const BENCHES: &[Bench] = &[bash::BENCH, list::BENCH, read::BENCH, search::BENCH];
+const BENCHES: &[Bench] = &[bash::BENCH, calls::BENCH, list::BENCH, read::BENCH, search::BENCH];
 
 pub(crate) fn find(name: &str) -> Result<&'static Bench> {
     let known: Vec<_> = BENCHES.iter().map(|bench| bench.name).collect();
@@ -40,7 +44,10 @@ pub(crate) fn find(name: &str) -> Result<&'static Bench> {
 }
 
 /// What every bench is given.
+#[derive(Clone)]
 pub(crate) struct Surroundings {
+    /// The top of the repository.
+    pub(crate) project: PathBuf,
     /// The program, built for release.
     pub(crate) eyelet: String,
     /// The `rg` that the tests compare with.
@@ -60,6 +67,7 @@ impl Surroundings {
             NeedsCorpus::No => None,
         };
         Ok(Surroundings {
+            project: options.project.clone(),
             rg: text(target.join("tools/bin/rg"))?,
             eyelet: text(eyelet)?,
             fixtures: Fixtures { folder },
@@ -74,6 +82,6 @@ fn equal<T: PartialEq>(what: &str, ours: &T, peers: &T) -> Result<()> {
     if ours == peers { Ok(()) } else { Err(format!("{what} differs from the peer's")) }
 }
 
-fn text(path: std::path::PathBuf) -> Result<String> {
+fn text(path: PathBuf) -> Result<String> {
     path.into_os_string().into_string().map_err(|_| "a path is not UTF-8".into())
 }

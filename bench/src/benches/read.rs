@@ -13,7 +13,7 @@ use crate::benches::{Bench, NeedsCorpus, Surroundings, equal};
 use crate::contender::{Contender, Side, output};
 use crate::fixtures::{GIBIBYTE, SPARSE_LINES, TEBIBYTE};
 use crate::options::said;
-use crate::race::Work;
+use crate::race::{Unit, Work};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
@@ -55,12 +55,14 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
     works.push(Work {
         name: "one line of 1 GiB, column 1".into(),
         check: window_check(&line, 1),
+        unit: Unit::Milliseconds,
         contenders: vec![ours(eyelet, &line, 1, 1), peer(LINES, &line)],
         targets: vec![Target::Faster { than: LINES, times: 1.0 }, FLAT],
     });
     works.push(Work {
         name: "one line of 1 GiB, column 900,000,000".into(),
         check: window_check(&line, FAR_COLUMN),
+        unit: Unit::Milliseconds,
         contenders: vec![
             ours(eyelet, &line, 1, FAR_COLUMN),
             peer(CHARACTERS, &line),
@@ -71,8 +73,9 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
     works.push(Work {
         name: "1 TiB, nearly all of it hole".into(),
         check: sparse_check(&sparse, &small_sparse),
+        unit: Unit::Milliseconds,
         contenders: vec![ours(eyelet, &sparse, 1, 1), peer("wc -c", &sparse)],
-        targets: vec![Target::Within { who: PROGRAM, milliseconds: 10.0 }, FLAT],
+        targets: vec![Target::Within { who: PROGRAM, most: 10.0 }, FLAT],
     });
     Ok(works)
 }
@@ -93,6 +96,7 @@ fn log_page(eyelet: &str, log: &str, place: &str, offset: u64) -> Work {
     Work {
         name: format!("1 GiB of log lines, page at the {place}"),
         check: Box::new(check),
+        unit: Unit::Milliseconds,
         contenders: vec![ours(eyelet, log, offset, 1), peer(LINES, log)],
         targets: vec![Target::Faster { than: LINES, times: 1.0 }, FLAT],
     }

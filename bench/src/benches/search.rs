@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::Result;
 use crate::benches::{Bench, NeedsCorpus, Surroundings, equal, stop, text};
 use crate::contender::{Contender, Side, command};
-use crate::race::{Check, Work};
+use crate::race::{Check, Unit, Work};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
@@ -113,6 +113,7 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
         Work {
             name: name.to_owned(),
             check,
+            unit: Unit::Milliseconds,
             contenders: vec![
                 Contender::process(OURS, Side::Ours, ours),
                 peer(SORTED, &["--sortr=modified"]),

@@ -9,7 +9,7 @@ use eyelet::{CancelFlag, ErrorCode, SandboxPolicy, Tool as _, TurnContext};
 
 use crate::Result;
 use crate::contender::{Contender, Side};
-use crate::race::Work;
+use crate::race::{Unit, Work};
 use crate::target::Target;
 
 const STOP: &str = "eyelet, from cancel to answer";
@@ -25,11 +25,12 @@ pub(crate) fn work(name: &str, path: &Path, pattern: &'static str) -> Work {
     };
     Work {
         name: name.to_owned(),
+        unit: Unit::Milliseconds,
         check: Box::new(move || {
             stopped(&path, pattern).map(|_| "a cancelled search says so".to_owned())
         }),
         contenders: vec![Contender::timed(STOP, Side::Ours, measure)],
-        targets: vec![Target::Always { who: STOP, milliseconds: 50.0 }],
+        targets: vec![Target::Always { who: STOP, most: 50.0 }],
     }
 }
 

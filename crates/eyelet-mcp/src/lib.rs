@@ -2,8 +2,9 @@
 //!
 //! A line or a request comes in (`wire`, `message`, `http`), `rmcp` speaks the protocol, `session`
 //! answers it: it finds the roots (`roots`), runs the call on a thread of its kind (`pool`) within
-//! the client's reply budget (`client`), and renders the answer (`reply`). How a server begins and
-//! ends is the same for both wires (`life`). Nothing here knows how a tool works, and nothing outside
+//! the client's reply budget (`client`), and renders the answer (`reply`). Over the wire that thread
+//! writes the answer itself (`outbox`). How a server begins and ends is the same for both wires
+//! (`life`). Nothing here knows how a tool works, and nothing outside
 //! knows the protocol.
 
 mod calls;
@@ -12,6 +13,7 @@ mod http;
 mod life;
 mod message;
 mod metrics;
+mod outbox;
 mod pool;
 mod reply;
 mod roots;
@@ -24,7 +26,7 @@ mod wire;
 
 use std::sync::Arc;
 
-use eyelet::{Reach, Root, Spill, ToolRouter, TurnContext};
+use eyelet::{Reach, Root, Spill, ToolDefinition, ToolRouter, TurnContext};
 
 pub use http::{Http, serve_http};
 pub use stdio::serve_stdio;
@@ -74,6 +76,8 @@ pub enum ReplyForm {
 struct Shared {
     options: Options,
     router: ToolRouter,
+    /// What the router's tools say of themselves: they make it anew for everyone who asks.
+    tools: Vec<ToolDefinition>,
     pool: pool::Pool,
     calls: calls::Calls,
     metrics: metrics::Metrics,
@@ -81,8 +85,9 @@ struct Shared {
 
 impl Shared {
     fn new(options: Options, router: ToolRouter) -> Arc<Self> {
-        let metrics = metrics::Metrics::new(router.definitions().iter().map(|tool| tool.name));
+        let tools = router.definitions();
+        let metrics = metrics::Metrics::new(tools.iter().map(|tool| tool.name));
         let pool = pool::Pool::new();
-        Arc::new(Shared { options, router, pool, calls: calls::Calls::default(), metrics })
+        Arc::new(Shared { options, router, tools, pool, calls: calls::Calls::default(), metrics })
     }
 }

@@ -51,3 +51,42 @@ fn the_arguments_of_a_call_stay_as_they_were_written() {
     let kept = request.request.extensions().get::<RawArguments>().unwrap();
     assert_eq!(kept.0, r#"{"path":"a","path":"b","limit":25.0}"#);
 }
+
+#[test]
+fn a_call_is_the_message_that_rmcp_makes_of_it() {
+    let calls = [
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"path":"a"}}}"#,
+        r#"{"method":"tools/call","params":{"arguments":{},"name":"x"},"id":"a","jsonrpc":"2.0"}"#,
+        r#"{"jsonrpc":"2.0","id":-3,"method":"tools/call","params":{"name":"read"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":null}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":7,"a":[1.5]},"name":"read"},"more":1}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"r","arguments":{"d":{"e":[null,true,18446744073709551615]}},"other":{}}}"#,
+    ];
+    for line in calls {
+        let outline: Outline<'_> = serde_json::from_str(line).unwrap();
+        let general: ClientJsonRpcMessage = serde_json::from_str(line).unwrap();
+        let ours = call(line, &outline).unwrap();
+        assert_eq!(format!("{ours:?}"), format!("{general:?}"), "{line}");
+        assert_eq!(meta(ours), meta(general), "{line}");
+    }
+    for line in [
+        r#"{"id":1,"method":"tools/call","params":{"name":"read"}}"#,
+        r#"{"jsonrpc":"2.1","id":1,"method":"tools/call","params":{"name":"read"}}"#,
+        r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"read"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":3}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"},"result":null}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"},"error":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"name":"read"}}"#,
+    ] {
+        let outline: Outline<'_> = serde_json::from_str(line).unwrap();
+        assert!(call(line, &outline).is_none(), "{line}");
+    }
+}
+
+/// What rmcp keeps beside the parameters, and does not print.
+fn meta(message: ClientJsonRpcMessage) -> Option<rmcp::model::RequestMetaObject> {
+    let ClientJsonRpcMessage::Request(request) = message else { panic!("a request") };
+    request.request.extensions().get().cloned()
+}

@@ -22,6 +22,7 @@ use serde_json::json;
 use tokio::sync::Mutex;
 
 use crate::message::RawArguments;
+use crate::outbox::Outbox;
 use crate::run::{self, Call};
 use crate::{ReplyForm, Shared, client, roots};
 
@@ -35,6 +36,8 @@ const ROOTS_KEY: &str = "roots";
 #[derive(Clone)]
 pub(crate) struct Session {
     shared: Arc<Shared>,
+    /// The wire's way to the client, where there is a wire.
+    outbox: Option<Arc<Outbox>>,
     /// The surroundings within the client's roots, once they are known.
     turn: Arc<Mutex<Option<TurnContext>>>,
 }
@@ -47,7 +50,12 @@ enum Surroundings {
 
 impl Session {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Session { shared, turn: Arc::default() }
+        Session { shared, outbox: None, turn: Arc::default() }
+    }
+
+    /// Calls are answered at first hand where they can be.
+    pub(crate) fn with_outbox(self, outbox: Arc<Outbox>) -> Self {
+        Session { outbox: Some(outbox), ..self }
     }
 
     async fn surroundings(
@@ -80,8 +88,7 @@ impl Session {
 
     /// The tools as this client gets them.
     fn tools(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
-        let definitions =
-            render_definitions(&self.shared.router.definitions(), DefinitionFormat::Mcp);
+        let definitions = render_definitions(&self.shared.tools, DefinitionFormat::Mcp);
         let mut tools: Vec<Tool> = serde_json::from_value(definitions).unwrap_or_default();
         let raised = self.shared.options.reply_bytes.filter(|bytes| {
             *bytes > client::CLAUDE_CODE_BYTES
@@ -179,8 +186,7 @@ impl ServerHandler for Session {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let definitions = self.shared.router.definitions();
-        let Some(tool) = definitions.into_iter().find(|tool| tool.name == request.name) else {
+        let Some(tool) = self.shared.tools.iter().find(|tool| tool.name == request.name) else {
             let call = ToolInvocation::new(&request.name, "{}", &self.shared.options.turn);
             let error = self.shared.router.call(&call).err().map(|error| error.to_string());
             return Err(ErrorData::invalid_params(error.unwrap_or_default(), None));
@@ -201,13 +207,16 @@ impl ServerHandler for Session {
         let written = written_arguments(&context).filter(|raw| raw != "null");
         let arguments = written.or_else(|| serde_json::to_string(&request.arguments?).ok());
         let call = Call {
-            tool: tool.name.to_owned(),
+            tool: tool.name,
             arguments: arguments.unwrap_or_else(|| "{}".to_owned()),
             turn,
             load: tool.load,
             counts: tool.counts,
         };
-        Ok(run::run(&self.shared, call, &context).await.into())
+        // The newest protocol has more to add to a result.
+        let outbox = self.outbox.as_ref().filter(|_| !has_no_requests(&context));
+        // What waits for a call is large, and rmcp moves it about.
+        Box::pin(run::run(&self.shared, call, &context, outbox)).await.map(Into::into)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -26,7 +26,8 @@ pub fn serve_stdio(options: Options, router: ToolRouter) -> io::Result<()> {
     live(options, router, async |shared| {
         let (end_sender, mut end) = mpsc::unbounded_channel();
         let wire = Wire::start(input, output, end_sender)?;
-        tokio::spawn(converse(Session::new(Arc::clone(&shared)), wire.clone()));
+        let session = Session::new(Arc::clone(&shared)).with_outbox(wire.outbox());
+        tokio::spawn(converse(session, wire.clone()));
         let cause = tokio::select! {
             cause = end.recv() => cause,
             told = told_to_end() => told.map(|()| None)?,

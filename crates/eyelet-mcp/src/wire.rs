@@ -1,24 +1,23 @@
 //! The wire over stdin and stdout, on descriptors that no child can have.
-//!
-//! A thread reads and one writes: neither waits for the protocol, and the end of the input is seen
-//! at once.
 
-use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId};
+use rmcp::model::ClientJsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
 use rustix::stdio;
-use tokio::sync::{Notify, mpsc};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::mpsc;
 
 use crate::message::{self, Incoming};
+use crate::outbox::{Noted, Outbox};
 use crate::splitter::Splitter;
 
 /// The wire's descriptors are above those that anyone counts on.
@@ -64,151 +63,124 @@ pub(crate) struct Wire {
     outbox: Arc<Outbox>,
 }
 
-struct Outbox {
-    sender: std::sync::mpsc::Sender<Vec<u8>>,
-    unread: AtomicUsize,
-    written: Notify,
-    /// Requests that have no answer yet, from the moment they are read.
-    open: Mutex<HashSet<RequestId>>,
-}
-
 impl Wire {
-    /// Starts the two threads. `end` is told when the wire is of no more use.
+    /// Starts to read. `end` is told when the wire is of no more use.
     pub(crate) fn start(
         input: File,
         output: File,
         end: mpsc::UnboundedSender<WireEnd>,
     ) -> io::Result<Wire> {
         let (incoming_sender, incoming) = mpsc::channel(MAX_WAITING);
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let outbox = Arc::new(Outbox {
-            sender,
-            unread: AtomicUsize::new(0),
-            written: Notify::new(),
-            open: Mutex::default(),
-        });
-        let reader_outbox = Arc::clone(&outbox);
-        let (thread_outbox, broken) = (Arc::clone(&outbox), end.clone());
-        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        thread("eyelet-write").spawn(move || write(output, &receiver, &thread_outbox, &broken))?;
-        thread("eyelet-read").spawn(move || {
-            read(input, &incoming_sender, &reader_outbox);
+        let outbox = Outbox::start(output, end.clone())?;
+        let answers = Arc::clone(&outbox);
+        tokio::spawn(async move {
+            read(Input::of(input), &incoming_sender, &answers).await;
             let _ = end.send(WireEnd::EndOfInput);
-        })?;
+        });
         let incoming = Arc::new(tokio::sync::Mutex::new(incoming));
         Ok(Wire { incoming, outbox })
     }
 
+    /// The way to the client, for those who have an answer at first hand.
+    pub(crate) fn outbox(&self) -> Arc<Outbox> {
+        Arc::clone(&self.outbox)
+    }
+
     /// Waits until every request is answered and everything is written.
     pub(crate) async fn all_answered(&self) {
-        loop {
-            let written = self.outbox.written.notified();
-            if self.outbox.open().is_empty() && self.outbox.unread.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            written.await;
+        self.outbox.wait_until(Outbox::is_done).await;
+    }
+}
+
+/// Where messages come from.
+enum Input {
+    /// It tells when there is something to read.
+    Told(AsyncFd<File>),
+    /// A file: reading it never waits.
+    File(File),
+}
+
+impl Input {
+    #[expect(deprecated, reason = "unsound for what does not own its descriptor; a file does")]
+    fn of(file: File) -> Input {
+        match AsyncFd::try_with_interest(file, Interest::READABLE) {
+            Ok(told) => Input::Told(told),
+            Err(refused) => Input::File(refused.into_parts().0),
+        }
+    }
+
+    async fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Input::File(file) => file.read(piece),
+            Input::Told(told) => loop {
+                let mut ready = told.readable().await?;
+                if let Ok(read) = ready.try_io(|told| read_now(told.get_ref(), piece)) {
+                    return read;
+                }
+            },
         }
     }
 }
 
-impl Outbox {
-    fn open(&self) -> MutexGuard<'_, HashSet<RequestId>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes what a message means for the requests that are open. A refusal is its answer.
-    fn note(&self, message: &ClientJsonRpcMessage) -> Result<(), String> {
-        match message {
-            JsonRpcMessage::Request(request) => {
-                if self.open().insert(request.id.clone()) {
-                    return Ok(());
-                }
-                Err(message::id_in_use(&request.id.to_string()))
-            }
-            JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                {
-                    // What was cancelled is not answered.
-                    if let Some(id) = &cancelled.params.request_id {
-                        self.open().remove(id);
-                        self.written.notify_waiters();
-                    }
-                }
-                Ok(())
-            }
-            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Ok(()),
-        }
-    }
-
-    fn put(&self, mut line: Vec<u8>) {
-        line.push(b'\n');
-        self.unread.fetch_add(line.len(), Ordering::AcqRel);
-        // The thread ends with the process.
-        let _ = self.sender.send(line);
+/// Reads what is there. The descriptor is shared with whoever gave it, so that it may well be one that
+/// waits.
+fn read_now(mut input: &File, piece: &mut [u8]) -> io::Result<usize> {
+    let mut fds = [PollFd::new(input, PollFlags::IN)];
+    match rustix::event::poll(&mut fds, Some(&Timespec::default()))? {
+        0 => Err(io::ErrorKind::WouldBlock.into()),
+        _ => input.read(piece),
     }
 }
 
-fn read(mut input: File, incoming: &mpsc::Sender<Box<ClientJsonRpcMessage>>, outbox: &Outbox) {
+async fn read(
+    mut input: Input,
+    incoming: &mpsc::Sender<Box<ClientJsonRpcMessage>>,
+    outbox: &Outbox,
+) {
     let mut splitter = Splitter::default();
     let mut piece = vec![0; PIECE];
-    let take = |line: crate::splitter::Line<'_>| match message::read(line) {
-        Incoming::Nothing => {}
-        Incoming::Refused(answer) => outbox.put(answer.into_bytes()),
-        Incoming::Message(message) => match outbox.note(&message) {
-            Ok(()) => drop(incoming.blocking_send(message)),
-            Err(refusal) => outbox.put(refusal.into_bytes()),
-        },
-    };
+    let mut messages = Vec::new();
     loop {
-        match input.read(&mut piece) {
+        match input.read(&mut piece).await {
             Ok(0) => break,
-            Ok(count) => splitter.push(piece.get(..count).unwrap_or_default(), take),
+            Ok(count) => splitter.push(piece.get(..count).unwrap_or_default(), |line| {
+                messages.push(message::read(line));
+            }),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Someone else may have made the descriptor one that does not wait.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait_for(&input),
             Err(_) => break,
         }
+        for message in messages.drain(..) {
+            take(message, incoming, outbox).await;
+        }
     }
-    splitter.finish(take);
+    splitter.finish(|line| messages.push(message::read(line)));
+    for message in messages {
+        take(message, incoming, outbox).await;
+    }
 }
 
-fn wait_for(input: &File) {
-    let mut fds = [rustix::event::PollFd::new(input, rustix::event::PollFlags::IN)];
-    let _ = rustix::event::poll(&mut fds, None);
-}
-
-fn write(
-    mut output: File,
-    lines: &std::sync::mpsc::Receiver<Vec<u8>>,
+async fn take(
+    message: Incoming,
+    incoming: &mpsc::Sender<Box<ClientJsonRpcMessage>>,
     outbox: &Outbox,
-    broken: &mpsc::UnboundedSender<WireEnd>,
 ) {
-    let mut is_broken = false;
-    for line in lines {
-        if !is_broken && write_all(&mut output, &line).is_err() {
-            is_broken = true;
-            let _ = broken.send(WireEnd::Broken);
-        }
-        outbox.unread.fetch_sub(line.len(), Ordering::AcqRel);
-        outbox.written.notify_waiters();
+    let message = match message {
+        Incoming::Nothing => return,
+        Incoming::Refused(answer) => return outbox.put(answer.into_bytes()),
+        Incoming::Message(message) => message,
+    };
+    let mut noted = outbox.note(&message);
+    if matches!(noted, Noted::Later) {
+        let again = |outbox: &Outbox| {
+            noted = outbox.note(&message);
+            !matches!(noted, Noted::Later)
+        };
+        outbox.wait_until(again).await;
     }
-}
-
-fn write_all(output: &mut File, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match output.write(bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let mut fds = [rustix::event::PollFd::new(output, rustix::event::PollFlags::OUT)];
-                let _ = rustix::event::poll(&mut fds, None);
-            }
-            Err(error) => return Err(error),
-        }
+    match noted {
+        Noted::Refused(refusal) => outbox.put(refusal.into_bytes()),
+        Noted::Take | Noted::Later => drop(incoming.send(message).await),
     }
-    Ok(())
 }
 
 impl Transport<RoleServer> for Wire {
@@ -218,36 +190,18 @@ impl Transport<RoleServer> for Wire {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let wire = self.clone();
-        async move {
-            let line = serde_json::to_vec(&item)?;
-            let answered = match &item {
-                JsonRpcMessage::Response(response) => Some(&response.id),
-                JsonRpcMessage::Error(error) => error.id.as_ref(),
-                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
-            };
-            if let Some(id) = answered {
-                wire.outbox.open().remove(id);
-            }
-            // Whoever waits for the last answer looks again once this is written.
-            wire.outbox.put(line);
-            Ok(())
-        }
+        std::future::ready(self.outbox.send(&item))
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        loop {
-            let written = self.outbox.written.notified();
-            if self.outbox.unread.load(Ordering::Acquire) > MAX_UNREAD_BYTES {
-                written.await;
-                continue;
-            }
-            let received = self.incoming.lock().await.recv().await;
-            match received {
-                Some(message) => return Some(*message),
-                // When the server ends is decided elsewhere: calls may still be answered.
-                None => std::future::pending().await,
-            }
+        if self.outbox.unread() > MAX_UNREAD_BYTES {
+            self.outbox.wait_until(|outbox| outbox.unread() <= MAX_UNREAD_BYTES).await;
+        }
+        let received = self.incoming.lock().await.recv().await;
+        match received {
+            Some(message) => Some(*message),
+            // When the server ends is decided elsewhere: calls may still be answered.
+            None => std::future::pending().await,
         }
     }
 

@@ -124,6 +124,54 @@ fn pipelined_calls_are_each_answered_once() {
 }
 
 #[test]
+fn an_id_is_free_again_once_its_request_is_answered() {
+    let tree = tree();
+    let mut server = Server::greeted(&tree, &[], "test");
+    let again = json!({"jsonrpc": "2.0", "id": "again", "method": "tools/call",
+        "params": {"name": "read", "arguments": {"path": "notes.txt"}}});
+    for _ in 0..200 {
+        server.line(again.to_string());
+        let answer = server.message();
+        assert_eq!(answer["id"], "again");
+        assert_eq!(text_of(&answer), "[lines 1-1 of 1]\none");
+    }
+    assert!(server.is_silent(Duration::from_millis(50)));
+}
+
+#[test]
+fn a_slow_call_is_answered_in_the_form_of_a_quick_one() {
+    let tree = tree();
+    let mut server = Server::greeted(&tree, &[], "test");
+    let mut result =
+        |command: &str| server.call("bash", json!({"command": command}))["result"].take();
+    let slow = result("sleep 1.1; echo hi");
+    assert_eq!(slow, result("echo hi"));
+    assert_eq!(slow.as_object().unwrap().len(), 1, "{slow}");
+}
+
+#[test]
+fn messages_may_come_from_a_file() {
+    let tree = tree();
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "read", "arguments": {"path": "notes.txt"}}}),
+    ];
+    tree.file("messages", lines.map(|line| line.to_string()).join("\n"));
+    let mut from_file = command(&tree);
+    from_file.arg("mcp").stdin(std::fs::File::open(tree.at("messages")).unwrap());
+    let output = from_file.output().unwrap();
+    assert!(output.status.success(), "{}", output.status);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<Value> =
+        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 2, "{said}");
+    assert_eq!(text_of(&answers[1]), "[lines 1-1 of 1]\none");
+}
+
+#[test]
 fn too_many_calls_of_a_kind_are_busy_and_the_others_are_served() {
     let tree = tree();
     let mut server = Server::greeted(&tree, &[], "test");

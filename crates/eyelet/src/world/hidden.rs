@@ -51,6 +51,7 @@ impl Hidden {
         for home in [Some(home), real.as_deref()].into_iter().flatten() {
             self.places.extend(SECRETS.iter().map(|secret| home.join(secret)));
         }
+        self.places.sort();
         self.places.dedup();
         self
     }
@@ -115,6 +116,7 @@ impl Hidden {
 
     /// Whether the entry at `real`, or anything that leads to it, is hidden.
     pub(crate) fn hides_way_to(&self, real: &Path) -> bool {
-        real.ancestors().any(|path| self.hides(path))
+        self.places.iter().any(|place| real.starts_with(place))
+            || (!self.set.is_empty() && real.ancestors().any(|path| self.set.is_match(path)))
     }
 }

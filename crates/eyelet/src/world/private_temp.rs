@@ -22,7 +22,7 @@ const MAX_TRIES: usize = 8;
 /// is dropped.
 #[derive(Debug)]
 pub struct PrivateTemp {
-    temp_dirs: [PathBuf; 2],
+    temp_dirs: Vec<PathBuf>,
     made: Mutex<Option<Made>>,
 }
 
@@ -36,7 +36,8 @@ impl PrivateTemp {
     /// A folder in `temp_dir`, or where that cannot be had in the system's own. Those that dead
     /// sessions left are removed now.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
-        let temp_dirs = [temp_dir.into().components().collect(), PathBuf::from(TMP)];
+        let mut temp_dirs = vec![temp_dir.into().components().collect(), PathBuf::from(TMP)];
+        temp_dirs.dedup();
         for temp in temp_dirs.iter().filter_map(|temp_dir| TempFolder::open(temp_dir).ok()) {
             for name in temp.names(&prefix()) {
                 if let Ok(folder) = temp.folder(&name) {
