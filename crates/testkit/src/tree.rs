@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 /// A directory tree that is removed when it is dropped.
@@ -88,6 +89,13 @@ impl TempTree {
         fs::create_dir_all(path.parent().expect("below the root")).expect("the tree is writable");
         symlink(target, &path).expect("the tree is writable");
         path
+    }
+
+    /// Makes FIFOs, all at once.
+    pub fn fifos<P: AsRef<OsStr>>(&self, names: impl IntoIterator<Item = P>) {
+        let mut mkfifo = Command::new("mkfifo");
+        mkfifo.args(names.into_iter().map(|name| self.root.join(name.as_ref())));
+        assert!(mkfifo.status().expect("every Unix has mkfifo").success());
     }
 
     /// Sets the time of a file to `seconds` after an arbitrary fixed moment.

@@ -21,8 +21,7 @@ fn report(pattern: &str, turn: &TurnContext) -> GrepFilesReport {
 #[test]
 fn special_files_and_dangling_links_are_passed_over() {
     let tree = TempTree::new("a = foo\n nowhere -> nothing\n loop -> loop\n self -> .");
-    let fifo = tree.path().join("fifo");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o644.into()).unwrap();
+    tree.fifos(["fifo"]);
     let _socket = UnixListener::bind(tree.path().join("socket")).unwrap();
     let start = Instant::now();
     check(
@@ -43,9 +42,7 @@ fn special_files_and_dangling_links_are_passed_over() {
 #[test]
 fn an_ignore_file_that_is_a_fifo_blocks_nobody() {
     let tree = TempTree::new("a = foo\n .git/\n up/b = foo");
-    for name in [".ignore", ".gitignore", ".rgignore", ".git/info"] {
-        rustix::fs::mkfifoat(rustix::fs::CWD, tree.path().join(name), 0o644.into()).unwrap();
-    }
+    tree.fifos([".ignore", ".gitignore", ".rgignore", ".git/info"]);
     assert_eq!(report("foo", &turn(&tree)).files.len(), 2);
     let args = GrepFilesArgs { path: Some("up".to_owned()), ..GrepFilesArgs::new("foo") };
     assert_eq!(GrepFiles.run(args, &turn(&tree)).unwrap().files.len(), 1);

@@ -10,12 +10,6 @@ use testkit::TempTree;
 
 use crate::ask::{content, data, turn};
 
-fn fifo(tree: &TempTree, name: &str) {
-    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    let place = tree.path().join(name);
-    rustix::fs::mknodat(rustix::fs::CWD, &place, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-}
-
 /// Runs `meanwhile` on another thread until `body` is done.
 fn while_doing(meanwhile: impl Fn() + Sync, body: impl FnOnce()) {
     let over = AtomicBool::new(false);
@@ -40,9 +34,7 @@ fn while_doing(meanwhile: impl Fn() + Sync, body: impl FnOnce()) {
 #[test]
 fn a_thousand_fifos_do_not_starve_the_next_call() {
     let tree = TempTree::new("plain = text");
-    for number in 0..1000 {
-        fifo(&tree, &format!("fifo{number}"));
-    }
+    tree.fifos((0..1000).map(|number| format!("fifo{number}")));
     let turn = turn(tree.path());
     for number in 0..1000 {
         let answer = content(&turn, "read", &json!({ "path": format!("fifo{number}") }));

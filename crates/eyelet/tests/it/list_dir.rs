@@ -152,9 +152,7 @@ fn children_stand_directly_under_their_directory() {
 fn kinds_are_marked_and_links_are_never_followed() {
     let tree = TempTree::new("dir/inside\nfile\nlink -> dir\ndangling -> nowhere\nloop -> loop");
     let _socket = UnixListener::bind(tree.path().join("socket")).unwrap();
-    let fifo = rustix::fs::Mode::RUSR;
-    let place = tree.path().join("fifo");
-    rustix::fs::mknodat(rustix::fs::CWD, &place, rustix::fs::FileType::Fifo, fifo, 0).unwrap();
+    tree.fifos(["fifo"]);
     expect![[r#"
         Absolute path: /repo
         dangling@

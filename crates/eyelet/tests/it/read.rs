@@ -282,9 +282,7 @@ fn names_with_a_meaning_elsewhere_are_plain_names_here() {
 fn a_fifo_a_socket_and_a_device_are_refused_at_once() {
     let tree = TempTree::new("");
     let _socket = UnixListener::bind(tree.path().join("socket")).unwrap();
-    let place = tree.path().join("fifo");
-    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    rustix::fs::mknodat(rustix::fs::CWD, &place, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    tree.fifos(["fifo"]);
     let turn = turn(tree.path());
     for path in ["fifo", "socket", "/dev/null", "/dev/zero", "/dev/urandom"] {
         let answer = content(&turn, "read", &json!({ "path": path }));
