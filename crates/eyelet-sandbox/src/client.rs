@@ -212,19 +212,17 @@ impl Supervised {
     pub fn wait_for_exit(&mut self, until: Instant) -> Option<ExitStatus> {
         loop {
             let status = self.try_wait();
-            if status.is_some() || self.child.is_none() || Instant::now() >= until {
+            let left = until.saturating_duration_since(Instant::now());
+            if status.is_some() || self.child.is_none() || left.is_zero() {
                 return status;
             }
-            std::thread::sleep(Duration::from_micros(200));
+            wait_for_end(self.child.as_ref(), left);
         }
     }
 
     fn wait(&self, time: Duration) {
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let timeout = Timespec::try_from(time).unwrap_or(at_once);
         if let Some(control) = &self.control {
-            let mut fds = [PollFd::new(control, PollFlags::IN)];
-            let _ = rustix::event::poll(&mut fds, Some(&timeout));
+            poll(control.as_fd(), time);
         }
     }
 
@@ -250,11 +248,34 @@ impl Drop for Supervised {
         let until = Instant::now() + Duration::from_millis(500);
         while Instant::now() < until {
             match child.try_wait() {
-                Ok(None) => std::thread::sleep(Duration::from_micros(500)),
+                Ok(None) => {
+                    wait_for_end(Some(&child), until.saturating_duration_since(Instant::now()));
+                }
                 Ok(Some(_)) | Err(_) => return,
             }
         }
         // It is still busy ending what it supervises; whenever it is done, it is reaped.
         let _ = std::thread::Builder::new().spawn(move || child.wait());
     }
+}
+
+/// Waits until the process may have ended, at most for `time`.
+fn wait_for_end(child: Option<&Child>, time: Duration) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Pid, PidfdFlags, pidfd_open};
+        let pid = child.and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
+        if let Some(handle) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
+            return poll(handle.as_fd(), time);
+        }
+    }
+    let _ = child;
+    std::thread::sleep(time.min(Duration::from_micros(200)));
+}
+
+fn poll(handle: BorrowedFd<'_>, time: Duration) {
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let timeout = Timespec::try_from(time).unwrap_or(at_once);
+    let mut fds = [PollFd::from_borrowed_fd(handle, PollFlags::IN)];
+    let _ = rustix::event::poll(&mut fds, Some(&timeout));
 }

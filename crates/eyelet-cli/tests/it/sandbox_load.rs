@@ -1,4 +1,4 @@
-//! Many commands, few files, much output.
+//! Many commands, few files, much output, no room.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use testkit::TempTree;
 
 use crate::mcp_client::Server;
 use crate::run::{binary, command};
-use crate::sandbox::Workspace;
+use crate::sandbox::{Workspace, envelope};
 use crate::sandbox_rounds::{children, session};
 
 fn open_files(process: u32) -> usize {
@@ -76,8 +76,39 @@ fn memory_stays_flat_under_a_supervisor_whatever_is_printed() {
             let bytes = 512 << 20;
             let report = run(&format!("head -c {bytes} /dev/zero; head -c 1000000 /dev/zero >&2"));
             assert_eq!((report.stdout.total_bytes, report.stderr.total_bytes), (bytes, 1_000_000));
+            let args = BashArgs { timeout_secs: Some(1), ..BashArgs::new("yes") };
+            let report = Bash.run(args, &turn).unwrap();
+            assert!(report.timed_out && report.stdout.total_bytes > 10_000_000, "{tier:?}");
+            assert!(report.stdout.text().len() <= 51_200);
+            let kept = fs::metadata(report.stdout.file().unwrap()).unwrap().len();
+            assert!(kept <= 256 << 20, "{tier:?}: {kept} bytes are kept");
             let grown = testkit::peak_memory() - before;
             assert!(grown < 16 << 20, "{tier:?}: grew by {grown} bytes");
         }
     });
+}
+
+#[test]
+fn a_full_temp_folder_loses_the_file_and_nothing_else() {
+    let tree = TempTree::new("temp/");
+    // A file system of 64 KiB, for this one process.
+    let script = "mount -t tmpfs -o size=64k,mode=700 none temp && TMPDIR=$PWD/temp exec \"$0\" call bash \"$1\"";
+    for (stream, redirect) in [("stdout", ""), ("stderr", " >&2")] {
+        let command = format!("printf '%0300000d' 7{redirect}; exit 3");
+        let mut full = std::process::Command::new("unshare");
+        full.args(["-Urm", "sh", "-c", script]).arg(binary());
+        full.arg(json!({ "command": command, "keep": "both" }).to_string());
+        let output = full.current_dir(tree.path()).output().unwrap();
+        let data = &envelope(&output)["data"];
+        assert_eq!(
+            (&data["exit_code"], &data[format!("{stream}_total_bytes")]),
+            (&json!(3), &json!(300_000)),
+            "{data}"
+        );
+        assert_eq!(data[stream].as_str().unwrap().len(), 25_600);
+        assert!(data[format!("{stream}_tail")].as_str().unwrap().ends_with("07"));
+        let reason = data[format!("{stream}_spill_error")].as_str().unwrap();
+        assert_eq!(reason, "No space left on device (os error 28)");
+        assert!(data.get(format!("{stream}_file")).is_none());
+    }
 }

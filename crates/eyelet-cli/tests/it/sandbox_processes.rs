@@ -29,6 +29,23 @@ fn nothing_outlives_its_call_setsid_and_double_forks_included() {
 }
 
 #[test]
+fn who_holds_the_pipe_and_floods_it_does_not_hold_up_the_call() {
+    let workspace = Workspace::new("");
+    for flags in SUPERVISED {
+        let marker = marker();
+        let start = Instant::now();
+        let command = format!("setsid yes {marker} & setsid yes {marker} >&2 & sleep 0.1; exit 6");
+        let data = workspace.data(flags, &command);
+        assert!(start.elapsed() < Duration::from_secs(3), "{flags:?} {:?}", start.elapsed());
+        assert_eq!((&data["exit_code"], marked(&marker)), (&json!(6), 0), "{flags:?}");
+        for stream in ["stdout", "stderr"] {
+            assert!(data[stream].as_str().unwrap().len() <= 51_200, "{flags:?}");
+            assert!(data[format!("{stream}_total_bytes")].as_u64().unwrap() > 51_200, "{flags:?}");
+        }
+    }
+}
+
+#[test]
 fn a_timeout_ends_what_ignores_it_stops_itself_or_floods() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
@@ -92,6 +109,7 @@ fn the_environment_is_the_allowed_one_and_no_other_can_be_read() {
         ("SHELLOPTS", "xtrace"),
         ("BASH_FUNC_ls%%", "() { echo EVIL; }"),
         ("PROMPT_COMMAND", "echo EVIL"),
+        ("LD_PRELOAD", "/nonexistent/EVIL.so"),
         ("GIT_CONFIG_COUNT", "1"),
         ("LC_ALL", "C"),
         ("CARGO_HOME", "/c"),
@@ -100,7 +118,8 @@ fn the_environment_is_the_allowed_one_and_no_other_can_be_read() {
         workspace.set(name, value);
     }
     for tier in TIERS {
-        let flags = [tier, &["--env", "WANTED", "--env", "BASH_ENV"]].concat();
+        let flags =
+            [tier, &["--env", "WANTED", "--env", "BASH_ENV", "--env", "LD_PRELOAD"]].concat();
         let names = workspace.stdout(&flags, "env | cut -d= -f1 | LC_ALL=C sort | tr '\\n' ' '");
         assert_eq!(
             names,
@@ -185,6 +204,17 @@ fn the_supervisor_cannot_be_killed_by_its_command() {
         );
         assert_eq!(data["stdout"], "alive\n", "{tier:?} {data}");
         assert_eq!(data["exit_code"], 0);
+        // Nor anyone above it, up to eyelet and whoever started that.
+        let data = workspace.data(
+            tier,
+            "p=$PPID; n=0; while [ \"${p:-0}\" -gt 1 ]; do kill -TERM $p; kill -STOP $p; kill -KILL $p; \
+             n=$((n+1)); p=$(sed 's/.*) //' /proc/$p/stat | cut -d' ' -f2); done 2>/dev/null; echo $n alive",
+        );
+        let said = data["stdout"].as_str().unwrap();
+        let tried: u32 = said.split(' ').next().unwrap().parse().unwrap();
+        // Behind namespaces there is nobody to be seen.
+        assert_eq!(tried >= 3, tier == SECOND, "{tier:?} {data}");
+        assert!(said.ends_with(" alive\n") && data["exit_code"] == 0, "{tier:?} {data}");
     }
 }
 
@@ -222,6 +252,10 @@ fn no_privilege_is_gained_and_no_namespace_made() {
             status.contains("CapPrm: 0000000000000000") && status.contains("Seccomp: 2"),
             "{status}"
         );
+        // An ordinary user without namespaces may not give these up, and cannot use them.
+        if is_root() || tier == FIRST {
+            assert!(status.contains("CapBnd: 0000000000000000"), "{tier:?} {status}");
+        }
     }
 }
 

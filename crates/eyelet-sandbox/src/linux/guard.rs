@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::layout::Layout;
+use super::reach;
 use super::repositories::{LEADING, Repositories};
 use super::snapshot::{Room, Snapshot, random_name, relocate};
 use crate::request::{Place, Policy, Reverted, SandboxRequest, Strictness, Tier};
@@ -57,14 +58,14 @@ impl Guard {
         if request.policy != Policy::WorkspaceWrite {
             return Ok(guard);
         }
-        let repositories = Repositories::of(request);
+        let repositories = Repositories::of(request)?;
         for folder in &repositories.folders {
             let Some((root, below)) = split(request, folder) else { continue };
             let handle = openat(CWD, folder, FOLDER, Mode::empty())?;
             guard.pinned.push(Pinned { root, below, handle });
         }
         let mut room = Room::new();
-        for (base, below) in guard.places(request, &repositories) {
+        for (base, below) in guard.places(request, &repositories)? {
             let before = guard.take(&base, &below, &mut room)?;
             let is_link = || guard.path(&base, &below).is_symlink();
             // A mount goes with a folder around it that is moved.
@@ -83,14 +84,14 @@ impl Guard {
         &self,
         request: &SandboxRequest,
         repositories: &Repositories,
-    ) -> Vec<(Base, PathBuf)> {
+    ) -> io::Result<Vec<(Base, PathBuf)>> {
         let mut places = Vec::new();
         for root in &request.roots {
             let root = &root.path;
             let mut add = |below: &Path| places.push((Base::Root(root.clone()), below.to_owned()));
             request.protected.iter().for_each(|below| add(&below.0));
             // A new repository may be made whole, and what is in it is its maker's.
-            let has_git = root.join(".git").symlink_metadata().is_ok();
+            let has_git = reach::at(&root.join(".git"))?.is_some();
             if !has_git && request.strictness == Strictness::Strict {
                 add(Path::new(".git"));
             }
@@ -100,7 +101,7 @@ impl Guard {
         for number in 0..self.pinned.len() {
             places.extend(LEADING.iter().map(|name| (Base::Folder(number), name.into())));
         }
-        places
+        Ok(places)
     }
 
     /// Undoes what has changed.

@@ -13,7 +13,7 @@ use landlock::{
     Scope,
 };
 
-use super::layout;
+use super::{layout, reach};
 use crate::doctor::{LEAST_LANDLOCK, SCOPED_LANDLOCK};
 use crate::request::{Network, Policy, SandboxRequest, Strictness, Tier};
 
@@ -127,12 +127,9 @@ impl Rules<'_> {
             // What is hidden is covered by mounts, and `/dev` is its own.
             Tier::Namespaces => Ok(vec!["/".into()]),
             Tier::Landlock => {
-                let mut hidden: Vec<PathBuf> = self
-                    .request
-                    .hidden
-                    .iter()
-                    .filter_map(|path| fs::canonicalize(&path.0).ok())
-                    .collect();
+                let hidden = self.request.hidden.iter();
+                let hidden = hidden.filter_map(|path| reach::real(&path.0).transpose());
+                let mut hidden = hidden.collect::<io::Result<Vec<_>>>()?;
                 // Disks and memory lie there as files that root can read.
                 hidden.push("/dev".into());
                 all_but(&hidden)

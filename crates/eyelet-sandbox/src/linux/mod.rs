@@ -8,6 +8,7 @@ mod layout;
 mod namespaces;
 mod outer;
 mod privileges;
+mod reach;
 mod repositories;
 mod seccomp;
 mod snapshot;

@@ -23,6 +23,7 @@ use rustix::process::{getegid, geteuid};
 use super::landlock::DEVICES;
 use super::layout::{Layout, TMP};
 use super::privileges::{is_system_administrator, most_processes};
+use super::reach;
 use super::repositories::{LEADING, Repositories};
 use super::sys;
 use crate::request::{Network, Place, Policy, SandboxRequest, Tier};
@@ -321,7 +322,8 @@ fn protect(request: &SandboxRequest) -> Result<(), Failure> {
     if request.policy != Policy::WorkspaceWrite {
         return Ok(());
     }
-    let repositories = Repositories::of(request);
+    let repositories =
+        Repositories::of(request).map_err(Failure::at("repositories")).map_err(Failure::own)?;
     for folder in &repositories.folders {
         put(&copy(folder)?, folder)?;
     }
@@ -345,7 +347,7 @@ fn protect(request: &SandboxRequest) -> Result<(), Failure> {
 /// Makes one of them read-only. What a link leads to is what counts; the link itself is looked after
 /// at the end.
 fn fix(request: &SandboxRequest, path: &Path) -> Result<(), Failure> {
-    let Ok(real) = fs::canonicalize(path) else { return Ok(()) };
+    let Some(real) = real(path)? else { return Ok(()) };
     if !request.roots.iter().any(|root| real.starts_with(&root.path)) {
         return Ok(());
     }
@@ -356,11 +358,18 @@ fn fix(request: &SandboxRequest, path: &Path) -> Result<(), Failure> {
     put(&tree, &real)
 }
 
+/// The path without links, if anything is there.
+fn real(path: &Path) -> Result<Option<PathBuf>, Failure> {
+    reach::real(path).map_err(|error| Failure::at(path.display().to_string())(error).own())
+}
+
 /// Covers a file or a folder with an empty one.
 fn hide(path: &Path) -> Result<(), Failure> {
     // What is not there, or cannot be reached, need not be hidden.
-    let Ok(real) = fs::canonicalize(path) else { return Ok(()) };
-    let Ok(found) = fs::metadata(&real) else { return Ok(()) };
+    let Some(real) = real(path)? else { return Ok(()) };
+    let found =
+        reach::at(&real).map_err(|error| Failure::at(real.display().to_string())(error).own())?;
+    let Some(found) = found else { return Ok(()) };
     if found.is_dir() {
         let flags =
             MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;

@@ -16,7 +16,7 @@ use rustix::process::{
 use super::guard::Guard;
 use super::inner::{Asked, Inner, Setup, SetupFailure, asked, silence, tell};
 use super::sys::{self, Forked};
-use super::{landlock, namespaces, tree};
+use super::{landlock, namespaces, reach, tree};
 use crate::doctor::Machine;
 use crate::request::{
     Message, Policy, Reverted, SandboxRequest, Strictness, Tier, TierChoice, read_framed,
@@ -49,7 +49,7 @@ fn run() -> io::Result<()> {
         return Ok(());
     }
     let reverted = match start(&request, &control) {
-        Ok(running) => running.watch(&request, &control, &signals)?,
+        Ok(running) => running.watch(&request, &control, &signals),
         Err(reason) => {
             tell(&control, &Message::Unavailable(reason));
             Vec::new()
@@ -99,8 +99,10 @@ fn check(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
         let is_in_a_root = |path: &std::path::PathBuf| {
             request.roots.iter().any(|root| path.starts_with(&root.path))
         };
-        let mut hidden = request.hidden.iter().filter_map(|path| path.0.canonicalize().ok());
-        if let Some(path) = hidden.find(is_in_a_root) {
+        let hidden = request.hidden.iter().filter_map(|path| reach::real(&path.0).transpose());
+        let hidden: io::Result<Vec<_>> = hidden.collect();
+        let hidden = hidden.map_err(|error| format!("what is hidden: {error}"))?;
+        if let Some(path) = hidden.into_iter().find(is_in_a_root) {
             let path = path.display();
             return Err(format!("{path} lies in a root and cannot be hidden without namespaces"));
         }
@@ -168,19 +170,20 @@ fn start_in(
 }
 
 impl Running {
-    /// Watches until nothing of the command is left.
+    /// Watches until nothing of the command is left. Whatever fails, it is ended and undone.
     fn watch(
         self,
         request: &SandboxRequest,
         control: &UnixStream,
         signals: &OwnedFd,
-    ) -> io::Result<Vec<Reverted>> {
-        let handle = pidfd_open(self.inner, PidfdFlags::empty())?;
-        loop {
+    ) -> Vec<Reverted> {
+        // One that cannot be watched is ended at once.
+        let handle = pidfd_open(self.inner, PidfdFlags::empty()).ok();
+        while let Some(handle) = &handle {
             let mut fds = [
                 PollFd::new(control, PollFlags::IN),
                 PollFd::new(signals, PollFlags::IN),
-                PollFd::new(&handle, PollFlags::IN),
+                PollFd::new(handle, PollFlags::IN),
             ];
             let _ = rustix::event::poll(&mut fds, None);
             let has_ended = fds.last().is_some_and(|fd| fd.revents().contains(PollFlags::IN));
@@ -205,11 +208,10 @@ impl Running {
             reap(self.inner);
         }
         tree::end_all(KILL_TIME);
-        let restored = match (self.guard, self.tier) {
+        match (self.guard, self.tier) {
             (Some(guard), Some(tier)) => guard.restore(request, tier),
             (_, _) => Vec::new(),
-        };
-        Ok(restored)
+        }
     }
 }
 

@@ -7,8 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 use rustix::thread::{
     CapabilitiesSecureBits, CapabilitySet, CapabilitySets, capabilities,
-    clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
-    set_capabilities_secure_bits, set_no_new_privs,
+    capability_is_in_bounding_set, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_capabilities_secure_bits,
+    set_no_new_privs,
 };
 
 use crate::request::{SandboxRequest, Tier};
@@ -57,6 +58,14 @@ pub(super) fn drop_capabilities(request: &SandboxRequest) -> io::Result<()> {
                     | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED,
             )?;
         }
+    }
+    let is_left = |number: u32| {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        let is_there = capability_is_in_bounding_set(capability).unwrap_or(false);
+        is_there && !kept.contains(capability)
+    };
+    if had.effective.contains(CapabilitySet::SETPCAP) && (0..64).any(is_left) {
+        return Err(io::Error::other("capabilities could not be dropped"));
     }
     let _ = clear_ambient_capability_set();
     set_capabilities(

@@ -1,9 +1,13 @@
 //! The repositories in the roots, and what in them has git execute something when a person runs it
 //! there later.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use super::reach::{at, reached, real};
 use crate::doctor::{MAX_LOOKED_AT, MAX_REPOSITORIES};
 use crate::request::SandboxRequest;
 
@@ -21,15 +25,15 @@ pub(super) struct Repositories {
 
 impl Repositories {
     /// Those that are there now.
-    pub(super) fn of(request: &SandboxRequest) -> Self {
+    pub(super) fn of(request: &SandboxRequest) -> io::Result<Self> {
         let mut search = Search { request, found: Repositories::default(), left: MAX_LOOKED_AT };
         for root in &request.roots {
-            search.look(&root.path.join(".git"));
+            search.look(&root.path.join(".git"))?;
         }
         for nested in &request.nested {
-            search.look(&nested.0);
+            search.look(&nested.0)?;
         }
-        search.found
+        Ok(search.found)
     }
 }
 
@@ -41,72 +45,81 @@ struct Search<'r> {
 
 impl Search<'_> {
     /// Looks at what stands where the folder of a repository is looked for.
-    fn look(&mut self, git: &Path) {
-        let Ok(found) = git.symlink_metadata() else { return };
+    fn look(&mut self, git: &Path) -> io::Result<()> {
+        let Some(found) = at(git)? else { return Ok(()) };
         if !found.is_dir() {
-            let Some(place) = self.inside(git.parent()).zip(git.file_name()) else { return };
+            let Some(place) = self.inside(git.parent())?.zip(git.file_name()) else {
+                return Ok(());
+            };
             self.found.pointers.push(place.0.join(place.1));
         }
-        if git.is_dir() {
-            self.add(git);
-        } else if let Some(folder) = pointed(git) {
-            self.add(&folder);
+        if reached(fs::metadata(git))?.is_some_and(|found| found.is_dir()) {
+            return self.add(git);
         }
+        pointed(git)?.map_or(Ok(()), |folder| self.add(&folder))
     }
 
     /// Adds a folder of git's, the one that it shares settings with, and those that lie in it.
-    fn add(&mut self, folder: &Path) {
-        let Some(folder) = self.inside(Some(folder)) else { return };
+    fn add(&mut self, folder: &Path) -> io::Result<()> {
+        let Some(folder) = self.inside(Some(folder))? else { return Ok(()) };
+        let is_folder = at(&folder)?.is_some_and(|found| found.is_dir());
         let is_full = self.found.folders.len() >= MAX_REPOSITORIES;
-        if is_full || !folder.is_dir() || self.found.folders.contains(&folder) {
-            return;
+        if is_full || !is_folder || self.found.folders.contains(&folder) {
+            return Ok(());
         }
         self.found.folders.push(folder.clone());
-        if let Some(shared) = pointed(&folder.join("commondir")) {
-            self.add(&shared);
+        if let Some(shared) = pointed(&folder.join("commondir"))? {
+            self.add(&shared)?;
         }
-        for worktree in self.folders_in(&folder.join("worktrees")) {
-            self.add(&worktree);
+        for worktree in self.folders_in(&folder.join("worktrees"))? {
+            self.add(&worktree)?;
         }
-        self.add_modules(&folder.join("modules"));
+        self.add_modules(&folder.join("modules"))
     }
 
     /// A submodule's name may have several parts.
-    fn add_modules(&mut self, folder: &Path) {
-        for module in self.folders_in(folder) {
-            if module.join("HEAD").symlink_metadata().is_ok() {
-                self.add(&module);
-            } else {
-                self.add_modules(&module);
+    fn add_modules(&mut self, folder: &Path) -> io::Result<()> {
+        for module in self.folders_in(folder)? {
+            match at(&module.join("HEAD"))? {
+                Some(_) => self.add(&module)?,
+                None => self.add_modules(&module)?,
             }
         }
+        Ok(())
     }
 
-    fn folders_in(&mut self, folder: &Path) -> Vec<PathBuf> {
-        let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    fn folders_in(&mut self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        let Some(entries) = reached(fs::read_dir(folder))? else { return Ok(Vec::new()) };
         let mut folders = Vec::new();
-        for entry in entries.filter_map(Result::ok) {
+        for entry in entries {
             if self.left == 0 {
                 break;
             }
             self.left -= 1;
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
                 folders.push(entry.path());
             }
         }
-        folders
+        Ok(folders)
     }
 
     /// The path without links, if it lies in a root: nothing else can be changed anyway.
-    fn inside(&self, path: Option<&Path>) -> Option<PathBuf> {
-        let real = fs::canonicalize(path?).ok()?;
-        self.request.roots.iter().any(|root| real.starts_with(&root.path)).then_some(real)
+    fn inside(&self, path: Option<&Path>) -> io::Result<Option<PathBuf>> {
+        let Some(path) = path else { return Ok(None) };
+        let is_inside =
+            |real: &PathBuf| self.request.roots.iter().any(|root| real.starts_with(&root.path));
+        Ok(real(path)?.filter(is_inside))
     }
 }
 
 /// Where a file of git's points to: `.git` with a word before the path, `commondir` without.
-fn pointed(file: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(file).ok()?;
-    let path = text.trim();
-    Some(file.parent()?.join(path.strip_prefix("gitdir:").unwrap_or(path).trim()))
+fn pointed(file: &Path) -> io::Result<Option<PathBuf>> {
+    if !reached(fs::metadata(file))?.is_some_and(|found| found.is_file()) {
+        return Ok(None);
+    }
+    let Some(text) = reached(fs::read(file))? else { return Ok(None) };
+    let path = text.trim_ascii();
+    let path = path.strip_prefix(b"gitdir:").unwrap_or(path).trim_ascii();
+    Ok(file.parent().map(|folder| folder.join(OsStr::from_bytes(path))))
 }
