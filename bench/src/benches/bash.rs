@@ -100,8 +100,18 @@ impl Place {
         let temp = format!("TMPDIR={}", self.temp.display());
         let arguments = json!({ "command": command }).to_string();
         let words = [
-            "env", &temp, &self.eyelet, "--cwd", &self.workspace, "--root", &self.workspace,
-            "--sandbox", policy, "call", "bash", &arguments,
+            "env",
+            &temp,
+            &self.eyelet,
+            "--cwd",
+            &self.workspace,
+            "--root",
+            &self.workspace,
+            "--sandbox",
+            policy,
+            "call",
+            "bash",
+            &arguments,
         ];
         words.map(str::to_owned).to_vec()
     }
@@ -207,7 +217,7 @@ fn nothing(place: &Place) -> Result<Work> {
 fn session(place: &Place) -> Result<TurnContext> {
     let workspace = Path::new(&place.workspace);
     let settings = SandboxSettings::new(Supervisor::this_program())
-        .with_private_temp(Arc::new(PrivateTemp::session(&std::env::temp_dir())));
+        .with_private_temp(Arc::new(PrivateTemp::session(std::env::temp_dir())));
     let turn = TurnContext::new(workspace, SandboxPolicy::WorkspaceWrite)
         .map_err(|error| error.to_string())?;
     Ok(turn
