@@ -153,13 +153,15 @@ pub enum Message {
     Examined(crate::doctor::Machine),
 }
 
-/// Something that a command made at a protected path, and that was undone.
+/// Something that a command made at a protected path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reverted {
     /// The protected path.
     pub path: RawPath,
     /// Where the command's version is now; none where it had removed what stood there.
     pub moved_to: Option<RawPath>,
+    /// Whether it is as it was. Where the system would not let that be done, a person has to look.
+    pub is_undone: bool,
 }
 
 /// Bytes that need not be UTF-8, in JSON as one character each.

@@ -145,6 +145,24 @@ fn commits_work_in_submodules_worktrees_and_nested_repositories() {
 }
 
 #[test]
+fn closing_a_folder_does_not_keep_it_from_being_put_back() {
+    let project = Project::new();
+    for attack in [
+        "git config --file .git/config core.fsmonitor \"$EVIL\"; chmod 500 .git",
+        "git config --file nested/.git/config core.fsmonitor \"$EVIL\"; chmod 000 nested/.git",
+        "mv .git/hooks h; mkdir .git/hooks; printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > .git/hooks/pre-commit; \
+         chmod 777 .git/hooks/pre-commit; chmod 500 .git/hooks .git",
+        "mv nested/.git n; cp -r n nested/.git; git config --file nested/.git/config core.fsmonitor \"$EVIL\"; \
+         chmod 500 nested/.git nested",
+    ] {
+        let data = project.attack(SECOND, attack);
+        assert!(data["sandbox_reverted"].is_array(), "{attack}: {data}");
+        assert!(!data["sandbox_reverted"].to_string().contains("could not"), "{attack}: {data}");
+        project.check(attack);
+    }
+}
+
+#[test]
 fn what_took_a_repositorys_name_is_moved_away_and_told() {
     for (tier, attack) in [
         (SECOND, "mv .git old; mkdir .git; echo evil > .git/config"),

@@ -6,10 +6,10 @@
 //! anywhere.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -107,33 +107,32 @@ impl Guard {
     /// Undoes what has changed.
     pub(super) fn restore(self, request: &SandboxRequest, tier: Tier) -> Vec<Reverted> {
         let mut reverted = Vec::new();
-        // What cannot be undone is not said to be.
         for pinned in &self.pinned {
-            if let Ok(Some(moved_to)) = pinned.put_back(request, tier) {
-                reverted.push(told(pinned.root.join(&pinned.below), moved_to));
-            }
+            let undone = tried(|| pinned.put_back(request, tier));
+            reverted.extend(told(&pinned.root.join(&pinned.below), undone));
         }
         for watched in &self.watched {
-            let now = self.take(&watched.base, &watched.below, &mut Room::new());
-            if now.as_ref().is_ok_and(|now| *now == watched.before) {
-                continue;
-            }
-            let is_there = !matches!(now, Ok(None));
-            if let Ok(Some(moved_to)) = self.undo(watched, is_there, request, tier) {
-                reverted.push(told(self.path(&watched.base, &watched.below), moved_to));
-            }
+            let undone = tried(|| self.undo(watched, request, tier));
+            reverted.extend(told(&self.path(&watched.base, &watched.below), undone));
         }
         reverted
     }
 
-    /// Moves away what is there, and puts back what was. None where there is nothing to put it in.
-    fn undo(
-        &self,
-        watched: &Watched,
-        is_there: bool,
-        request: &SandboxRequest,
-        tier: Tier,
-    ) -> io::Result<Option<Option<PathBuf>>> {
+    /// Where something has changed, moves away what is there, and puts back what was. None where
+    /// nothing has, or there is nothing to put it in.
+    fn undo(&self, watched: &Watched, request: &SandboxRequest, tier: Tier) -> Undone {
+        let is_as_before = |now: &io::Result<Option<Snapshot>>| {
+            now.as_ref().is_ok_and(|now| *now == watched.before)
+        };
+        let mut now = self.take(&watched.base, &watched.below, &mut Room::new());
+        if !is_as_before(&now) {
+            open_up(self.base(&watched.base)?, &watched.below);
+            now = self.take(&watched.base, &watched.below, &mut Room::new());
+        }
+        if is_as_before(&now) {
+            return Ok(None);
+        }
+        let is_there = !matches!(now, Ok(None));
         let Some((parent, name)) = self.parent(&watched.base, &watched.below)? else {
             return Ok(None);
         };
@@ -157,14 +156,15 @@ impl Guard {
     }
 
     fn parent<'p>(&self, base: &Base, below: &'p Path) -> io::Result<Option<(OwnedFd, &'p OsStr)>> {
+        parent(self.base(base)?, below)
+    }
+
+    fn base(&self, base: &Base) -> io::Result<OwnedFd> {
         match base {
-            Base::Root(root) => {
-                let root = openat(CWD, root, FOLDER & !OFlags::NOFOLLOW, Mode::empty())?;
-                parent(root, below)
-            }
+            Base::Root(root) => open_root(root),
             Base::Folder(number) => match self.pinned.get(*number) {
-                Some(pinned) => parent(pinned.handle.try_clone()?, below),
-                None => Ok(None),
+                Some(pinned) => pinned.handle.try_clone(),
+                None => Err(io::ErrorKind::NotFound.into()),
             },
         }
     }
@@ -184,13 +184,10 @@ impl Guard {
 impl Pinned {
     /// Where something else has its name, moves that away; then brings it back from where it is. None
     /// where nothing is to be done: a folder around it may have been moved with it.
-    fn put_back(
-        &self,
-        request: &SandboxRequest,
-        tier: Tier,
-    ) -> io::Result<Option<Option<PathBuf>>> {
-        let root = openat(CWD, &self.root, FOLDER & !OFlags::NOFOLLOW, Mode::empty())?;
-        let Some((parent, name)) = parent(root, &self.below)? else { return Ok(None) };
+    fn put_back(&self, request: &SandboxRequest, tier: Tier) -> Undone {
+        let Some((parent, name)) = parent(open_root(&self.root)?, &self.below)? else {
+            return Ok(None);
+        };
         let place = by_handle(&parent, name);
         let own = rustix::fs::fstat(&self.handle)?;
         let found = place.symlink_metadata().ok();
@@ -200,6 +197,7 @@ impl Pinned {
         {
             return Ok(None);
         }
+        open_up(open_root(&self.root)?, &self.below);
         let path = self.root.join(&self.below);
         let moved_to = match found {
             Some(_) => Some(move_away(&place, &path, request, tier)?),
@@ -213,8 +211,18 @@ impl Pinned {
     }
 }
 
-fn told(path: PathBuf, moved_to: Option<PathBuf>) -> Reverted {
-    Reverted { path: path.into(), moved_to: moved_to.map(Into::into) }
+/// None where nothing had to be done; else where the command's version is now, if anywhere.
+type Undone = io::Result<Option<Option<PathBuf>>>;
+
+/// Does it once more where it failed: what the system lacked may be there again.
+fn tried(undo: impl Fn() -> Undone) -> Undone {
+    undo().or_else(|_| undo())
+}
+
+fn told(path: &Path, undone: Undone) -> Option<Reverted> {
+    let is_undone = undone.is_ok();
+    let moved_to = undone.unwrap_or(Some(None))?;
+    Some(Reverted { path: path.into(), moved_to: moved_to.map(Into::into), is_undone })
 }
 
 /// Moves what stands at `place` to where no program looks for it. Returns the new path, as a command
@@ -225,6 +233,8 @@ fn move_away(
     request: &SandboxRequest,
     tier: Tier,
 ) -> io::Result<PathBuf> {
+    // A folder that its owner may not write cannot be moved to another.
+    make_writable(place, place.symlink_metadata());
     let new_name = random_name(path.file_name().unwrap_or_default())?;
     if let Some(temp) = &request.private_temp {
         let moved = session_folder(&temp.path)
@@ -263,6 +273,31 @@ fn parent(mut here: OwnedFd, below: &Path) -> io::Result<Option<(OwnedFd, &OsStr
         }
     }
     Ok(Some((here, name)))
+}
+
+fn open_root(root: &Path) -> io::Result<OwnedFd> {
+    Ok(openat(CWD, root, FOLDER & !OFlags::NOFOLLOW, Mode::empty())?)
+}
+
+/// Lets the owner into the folders on the way to `below`, who could not put anything there else.
+fn open_up(mut here: OwnedFd, below: &Path) {
+    for step in below.components() {
+        let folder = PathBuf::from(format!("/proc/self/fd/{}", here.as_raw_fd()));
+        make_writable(&folder, folder.metadata());
+        match openat(&here, step.as_os_str(), FOLDER, Mode::empty()) {
+            Ok(entered) => here = entered,
+            Err(_) => return,
+        }
+    }
+}
+
+fn make_writable(folder: &Path, found: io::Result<fs::Metadata>) {
+    let is_closed = |found: &fs::Metadata| found.is_dir() && found.mode() & 0o700 != 0o700;
+    if let Some(found) = found.ok().filter(is_closed) {
+        let mode = Permissions::from_mode(found.mode() & 0o7777 | 0o700);
+        // Where it is someone else's, the command could not close it either.
+        let _ = fs::set_permissions(folder, mode);
+    }
 }
 
 /// The root that holds `path`, and the way from it.

@@ -146,6 +146,12 @@ struct BashData<'a> {
 /// The path, and where the command's version of it is.
 fn reverted(reverted: &Reverted) -> String {
     let shown = |path: &RawPath| names::shown(path.0.as_os_str()).into_owned();
+    if !reverted.is_undone {
+        return format!(
+            "{}; it may have changed, and could not be put back",
+            shown(&reverted.path)
+        );
+    }
     match &reverted.moved_to {
         Some(to) => format!("{}; what the command made is in {}", shown(&reverted.path), shown(to)),
         None => format!("{}; it was put back", shown(&reverted.path)),

@@ -104,28 +104,32 @@ impl Stream {
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Progress> {
         let mut progress = Progress::None;
         for _ in 0..MAX_READS {
-            match self.read_once(buffer)? {
-                Progress::None => break,
-                Progress::Some => progress = Progress::Some,
+            let count = self.read_once(buffer)?;
+            if count > 0 {
+                progress = Progress::Some;
+            }
+            // Less than was asked for: it is empty by now, or nearly so.
+            if count < buffer.len() {
+                break;
             }
         }
         Ok(progress)
     }
 
-    fn read_once(&mut self, buffer: &mut [u8]) -> io::Result<Progress> {
-        let Some(pipe) = &self.pipe else { return Ok(Progress::None) };
+    fn read_once(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(pipe) = &self.pipe else { return Ok(0) };
         match rustix::io::read(pipe, &mut *buffer) {
             Ok(0) => self.pipe = None,
             Ok(count) => {
                 self.count.add(count as u64);
                 self.take(buffer.get(..count).unwrap_or_default());
-                return Ok(Progress::Some);
+                return Ok(count);
             }
             Err(Errno::AGAIN | Errno::INTR) => {}
             // To go on would be to pass off a part for the whole.
             Err(error) => return Err(error.into()),
         }
-        Ok(Progress::None)
+        Ok(0)
     }
 
     fn take(&mut self, chunk: &[u8]) {
