@@ -178,6 +178,7 @@ fn too_many_calls_of_a_kind_are_busy_and_the_others_are_served() {
     for _ in 0..200 {
         server.send_call("bash", json!({"command": "sleep 20"}));
     }
+    let is_busy = |answer: &Value| answer.to_string().contains("too many calls wait already");
     let mut busy = 0;
     let read = server.send_call("read", json!({"path": "notes.txt"}));
     loop {
@@ -187,12 +188,14 @@ fn too_many_calls_of_a_kind_are_busy_and_the_others_are_served() {
             break;
         }
         assert_eq!(answer["result"]["isError"], true, "{answer}");
-        assert!(answer.to_string().contains("too many calls wait already"));
+        assert!(is_busy(&answer), "{answer}");
         busy += 1;
     }
-    assert!((60..=64 + 8).contains(&busy), "{busy}");
-    let (time, _) = server.close();
+    let (time, said) = server.close();
     assert!(time < Duration::from_secs(3), "{time:?}");
+    // The read may have overtaken some of them.
+    busy += said.iter().filter(|answer| is_busy(answer)).count();
+    assert!((60..=64 + 8).contains(&busy), "{busy}");
 }
 
 #[test]
