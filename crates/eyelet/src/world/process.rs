@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use eyelet_sandbox::Reverted;
@@ -24,9 +25,11 @@ use crate::limits::STOP_INTERVAL;
 
 /// How much is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
-/// How long a pipe that was emptied is left to fill: who is woken for every line of a flood spends
-/// more time, and the command's, on being woken than on reading.
-const BREATH: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000 };
+/// A command that prints on and on has the next piece ready after this time, as a rule: to sleep and
+/// to be woken for it takes longer.
+const PATIENCE: Duration = Duration::from_micros(20);
+/// How long nothing but the pipes is looked at.
+const FLOOD_TIME: Duration = Duration::from_millis(5);
 /// How long what the command left in the background may still write after the command's end.
 const DRAIN_TIME: Duration = Duration::from_millis(100);
 /// How long a group that was asked to end may take.
@@ -157,8 +160,8 @@ impl Running {
         let stream =
             |pipe| Stream::new(pipe, job.keep, job.window, job.keeping.clone(), job.count.clone());
         let streams = outputs.map(stream);
-        let mut running = Running { tree, streams, buffer: vec![0; BUFFER_BYTES] };
-        running.streams.iter_mut().try_for_each(Stream::prepare)?;
+        let running = Running { tree, streams, buffer: vec![0; BUFFER_BYTES] };
+        running.streams.iter().try_for_each(Stream::prepare)?;
         Ok(running)
     }
 
@@ -172,9 +175,7 @@ impl Running {
                 return Ok(Some(stop));
             }
             self.wait(watch.left());
-            if self.read()? == Progress::Some {
-                self.breathe();
-            }
+            self.read_on()?;
         }
     }
 
@@ -294,13 +295,6 @@ impl Running {
         end.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN))
     }
 
-    /// Lets the pipes fill for a moment, unless the command ends or is held up by that.
-    fn breathe(&self) {
-        if let (Some(end), true) = (self.end(), self.streams.iter().all(Stream::is_roomy)) {
-            let _ = rustix::event::poll(&mut [end], Some(&BREATH));
-        }
-    }
-
     fn wait_for_pipes(&self, time: Duration) {
         self.poll(time, None);
     }
@@ -314,6 +308,28 @@ impl Running {
         fds.extend(end);
         // Interrupted or not, everything is looked at afterwards.
         let _ = rustix::event::poll(&mut fds, Some(&timeout));
+    }
+
+    /// Reads for as long as there is more, without sleeping in between, from the pipes that had
+    /// something; the other one has its turn soon.
+    fn read_on(&mut self) -> io::Result<()> {
+        let mut last = Instant::now();
+        let until = last + FLOOD_TIME;
+        let mut flows = [true; 2];
+        loop {
+            let mut got = [false; 2];
+            for ((stream, flows), got) in self.streams.iter_mut().zip(flows).zip(&mut got) {
+                *got = flows && stream.read(&mut self.buffer)? == Progress::Some;
+            }
+            let now = Instant::now();
+            if got.contains(&true) {
+                (flows, last) = (got, now);
+            }
+            if now >= until || now.duration_since(last) >= PATIENCE || self.is_closed() {
+                return Ok(());
+            }
+            thread::yield_now();
+        }
     }
 
     /// Reads once from each pipe, so that neither waits for the other.

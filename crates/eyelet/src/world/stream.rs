@@ -55,7 +55,6 @@ pub(super) struct Stream {
     certain: usize,
     keeper: Keeper,
     count: Count,
-    is_roomy: bool,
     /// Files that went to make room for its own.
     removed: Removed,
 }
@@ -89,25 +88,18 @@ impl Stream {
         };
         let keeper = Keeper::NotNeeded(keeping);
         let removed = Removed::default();
-        Stream { pipe, capture, certain, keeper, count, is_roomy: false, removed }
+        Stream { pipe, capture, certain, keeper, count, removed }
     }
 
     /// Makes reads return at once, whether or not there is something.
-    pub(super) fn prepare(&mut self) -> io::Result<()> {
+    pub(super) fn prepare(&self) -> io::Result<()> {
         if let Some(pipe) = &self.pipe {
             rustix::io::ioctl_fionbio(pipe, true)?;
+            // One user's pipes may have their limit; then it stays as small as it is.
             #[cfg(target_os = "linux")]
-            {
-                // One user's pipes may have their limit; then it stays as small as it is.
-                self.is_roomy = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES).is_ok();
-            }
+            let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES);
         }
         Ok(())
-    }
-
-    /// Whether the command can write on for a while without being read.
-    pub(super) fn is_roomy(&self) -> bool {
-        self.is_roomy || self.pipe.is_none()
     }
 
     /// The pipe, until its other end is closed.
