@@ -1,10 +1,10 @@
 //! `list_dir`: what is in a directory, a few levels deep, a page at a time.
 //!
 //! Entries are found breadth first, the page is cut from that order, and the page alone is sorted.
-//! No directory is read that the page does not need, but for a few that a page of thousands reads
-//! ahead.
+//! No directory is read that the page does not need.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -14,7 +14,7 @@ use crate::args;
 use crate::bound::listing::{self, Found};
 pub use crate::bound::listing::{INDENTATION_SPACES, ListedEntry, MAX_ENTRY_LENGTH};
 use crate::bound::names;
-use crate::bound::tree::EntryKind;
+use crate::bound::tree::{EntryKind, Name};
 use crate::call::{Progress, TurnContext, Watch};
 use crate::error::ToolError;
 use crate::limits::{Limit, TIME_LIMIT};
@@ -23,7 +23,6 @@ use crate::tool::{Load, Tool, ToolDefinition};
 use crate::world::confine::OpenFailure;
 use crate::world::descent::Descent;
 use crate::world::dir::Directory;
-use crate::world::sorted::Reader;
 
 /// How many entries a page has where no limit is asked for.
 pub const DEFAULT_LIMIT: u64 = 25;
@@ -233,29 +232,16 @@ fn breadth_first(
     watch: &Watch,
     progress: &Progress,
 ) -> Result<(), ToolError> {
-    let wanted = found.wanted();
-    Reader::run(top, watch, wanted, |reader| read_all(reader, top, depth, found, watch, progress))
-}
-
-fn read_all(
-    mut reader: Reader<'_>,
-    top: &Directory,
-    depth: u64,
-    found: &mut Found,
-    watch: &Watch,
-    progress: &Progress,
-) -> Result<(), ToolError> {
     let mut queue = VecDeque::from([None]);
-    let mut handed = VecDeque::new();
     let mut descent = Descent::new(top);
-    while !found.is_certain() {
-        while handed.len() < reader.room() {
-            let Some(directory) = queue.pop_front() else { break };
-            reader.hand(descent.open(found.tree(), directory), found.wanted());
-            handed.push_back(directory);
+    while let Some(directory) = queue.pop_front() {
+        if found.is_certain() {
+            break;
         }
-        let Some(directory) = handed.pop_front() else { break };
-        let names = match reader.read() {
+        let read = descent
+            .open(found.tree(), directory)
+            .and_then(|opened| read_sorted(opened.as_ref().unwrap_or(top), found.wanted(), watch));
+        let names = match read {
             Ok(names) => {
                 progress.add(names.len() as u64);
                 names
@@ -276,4 +262,33 @@ fn read_all(
         }
     }
     Ok(())
+}
+
+/// The smallest `wanted` names of a directory, sorted. More are never held than twice that.
+fn read_sorted(directory: &Directory, wanted: usize, watch: &Watch) -> std::io::Result<Vec<Name>> {
+    let mut names: Vec<Name> = Vec::new();
+    let mut count = 0_usize;
+    // Where the largest name that can still matter stands, once some were dropped.
+    let mut largest = None;
+    directory.each(|name, kind| {
+        count += 1;
+        // A stop is told by the caller, which asks the watch again.
+        if count % 4096 == 0 && watch.check().is_err() {
+            return ControlFlow::Break(());
+        }
+        let largest_name = largest.and_then(|at: usize| names.get(at));
+        if largest_name.is_some_and(|largest| largest.is_before(name)) {
+            return ControlFlow::Continue(());
+        }
+        names.push(Name::new(name.to_owned(), kind));
+        if names.len() / 2 >= wanted {
+            let last = wanted.saturating_sub(1);
+            names.select_nth_unstable_by(last, Name::order);
+            names.truncate(wanted);
+            largest = Some(last);
+        }
+        ControlFlow::Continue(())
+    })?;
+    names.sort_unstable_by(Name::order);
+    Ok(names)
 }

@@ -32,7 +32,6 @@ mod rules;
 pub(crate) mod sandbox;
 pub(crate) mod scan;
 pub(crate) mod search;
-pub(crate) mod sorted;
 pub(crate) mod spill;
 pub(crate) mod stream;
 mod supervised;

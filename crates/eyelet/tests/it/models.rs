@@ -11,7 +11,6 @@ fn list_dir_is_the_collect_everything_listing_on_random_trees() {
         let tree = random_tree(random);
         for _ in 0..8 {
             let offset = random.usize(1..12);
-            // Where thousands are wanted, directories are read ahead.
             let limit = if random.bool() { random.usize(1..12) } else { 10_000 };
             let depth = random.usize(1..6);
             let arguments =
