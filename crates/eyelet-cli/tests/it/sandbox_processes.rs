@@ -36,24 +36,7 @@ fn who_holds_the_pipe_and_floods_it_does_not_hold_up_the_call() {
         let start = Instant::now();
         let command = format!("setsid yes {marker} & setsid yes {marker} >&2 & sleep 0.1; exit 6");
         let data = workspace.data(flags, &command);
-        assert!(start.elapsed() < Duration::from_secs(3), "{flags:?} {:?}", start.elapsed());
-        assert_eq!((&data["exit_code"], marked(&marker)), (&json!(6), 0), "{flags:?}");
-        for stream in ["stdout", "stderr"] {
-            assert!(data[stream].as_str().unwrap().len() <= 51_200, "{flags:?}");
-            assert!(data[format!("{stream}_total_bytes")].as_u64().unwrap() > 51_200, "{flags:?}");
-        }
-    }
-}
-
-#[test]
-fn who_holds_the_pipe_and_floods_it_does_not_hold_up_the_call() {
-    let workspace = Workspace::new("");
-    for flags in SUPERVISED {
-        let marker = marker();
-        let start = Instant::now();
-        let command = format!("setsid yes {marker} & setsid yes {marker} >&2 & sleep 0.1; exit 6");
-        let data = workspace.data(flags, &command);
-        assert!(start.elapsed() < Duration::from_secs(3), "{flags:?} {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(30), "{flags:?} {:?}", start.elapsed());
         assert_eq!((&data["exit_code"], marked(&marker)), (&json!(6), 0), "{flags:?}");
         for stream in ["stdout", "stderr"] {
             assert!(data[stream].as_str().unwrap().len() <= 51_200, "{flags:?}");
