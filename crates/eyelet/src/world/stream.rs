@@ -15,7 +15,7 @@ use crate::call::Progress as Count;
 
 /// A larger pipe lets the command run on while a piece is written to disk.
 #[cfg(target_os = "linux")]
-const PIPE_BYTES: usize = 256 * 1024;
+const PIPE_BYTES: usize = 1024 * 1024;
 /// How many times in a row a pipe is read before anything else is looked at.
 const MAX_READS: usize = 16;
 
