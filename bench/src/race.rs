@@ -173,12 +173,8 @@ fn judge(target: Target, unit: &str, contenders: &[Times], ratios: &[Ratio]) -> 
             .zip(of(contenders, above))
             .filter_map(|(ours, idle)| {
                 let grown = ours.peak_memory_bytes? as f64 - idle.peak_memory_bytes? as f64;
-                Some(Verdict {
-                    what: format!("{who}, peak memory above {above}"),
-                    measured: format!("{:.1} MiB", grown / MEBIBYTE),
-                    target: format!("at most {mebibytes} MiB"),
-                    reached: grown / MEBIBYTE <= mebibytes,
-                })
+                let what = format!("{who}, peak memory above {above}");
+                Some(Verdict::at_most(what, "MiB", grown / MEBIBYTE, mebibytes))
             })
             .collect(),
         Target::Within { who, most } => of(contenders, who)
@@ -209,12 +205,7 @@ fn judge(target: Target, unit: &str, contenders: &[Times], ratios: &[Ratio]) -> 
         Target::Memory { who, mebibytes } => of(contenders, who)
             .filter_map(|times| {
                 let peak = times.peak_memory_bytes? as f64 / MEBIBYTE;
-                Some(Verdict {
-                    what: format!("{who}, peak memory"),
-                    measured: format!("{peak:.1} MiB"),
-                    target: format!("at most {mebibytes} MiB"),
-                    reached: peak <= mebibytes,
-                })
+                Some(Verdict::at_most(format!("{who}, peak memory"), "MiB", peak, mebibytes))
             })
             .collect(),
     }
