@@ -71,7 +71,6 @@ fn of(said: &ArgMatches) -> Result<(Option<UserFile>, Vec<InForce>), Failure> {
     let file = UserFile::read()?;
     let mut in_force = Vec::new();
     for setting in SETTINGS {
-        // What this command does not take is not in force for it.
         let Some(arg) = args.iter().find(|arg| arg.get_long() == Some(setting.flag)) else {
             continue;
         };

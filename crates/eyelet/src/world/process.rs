@@ -317,10 +317,7 @@ impl Running {
         let until = last + FLOOD_TIME;
         let mut flows = [true; 2];
         loop {
-            let mut got = [false; 2];
-            for ((stream, flows), got) in self.streams.iter_mut().zip(flows).zip(&mut got) {
-                *got = flows && stream.read(&mut self.buffer)? == Progress::Some;
-            }
+            let got = self.read_from(flows)?;
             let now = Instant::now();
             if got.contains(&true) {
                 (flows, last) = (got, now);
@@ -334,13 +331,17 @@ impl Running {
 
     /// Reads once from each pipe, so that neither waits for the other.
     fn read(&mut self) -> io::Result<Progress> {
-        let mut progress = Progress::None;
-        for stream in &mut self.streams {
-            if stream.read(&mut self.buffer)? == Progress::Some {
-                progress = Progress::Some;
-            }
+        let got = self.read_from([true; 2])?;
+        Ok(if got.contains(&true) { Progress::Some } else { Progress::None })
+    }
+
+    /// Reads once from these pipes. Tells which had something.
+    fn read_from(&mut self, pipes: [bool; 2]) -> io::Result<[bool; 2]> {
+        let mut got = [false; 2];
+        for ((stream, is_meant), got) in self.streams.iter_mut().zip(pipes).zip(&mut got) {
+            *got = is_meant && stream.read(&mut self.buffer)? == Progress::Some;
         }
-        Ok(progress)
+        Ok(got)
     }
 
     fn is_silent(&self) -> bool {
