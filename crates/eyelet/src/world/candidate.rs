@@ -1,4 +1,4 @@
-//! Files that wait to be looked into, newest first. A tree may have a million: they are packed.
+//! Files that wait to be looked into, newest first. Thousands may: they are packed.
 
 use std::cmp::Ordering;
 use std::ffi::OsStr;
@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 /// What the packed form of a time is counted in.
 const SECOND: i128 = 1_000_000_000;
+
+/// The room for a name, as a rule.
+const NAME_BYTES: usize = 16;
 
 /// A file that the rules let through.
 #[derive(Clone, Copy)]
@@ -50,9 +53,18 @@ pub(super) struct Packed {
 }
 
 impl Part {
-    /// Lets a file wait. Returns what that costs in memory, or none where there is no room.
-    pub(super) fn add(&mut self, file: Candidate<'_>) -> Option<usize> {
+    pub(super) fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Lets a file wait, as one of `most`. None where there is no room.
+    pub(super) fn add(&mut self, file: Candidate<'_>, most: usize) -> Option<()> {
         let Store { folders, names } = &mut self.store;
+        if self.files.capacity() == 0 {
+            // Only what is used is taken from the system; what grows leaves holes behind.
+            self.files.reserve_exact(most);
+            names.reserve_exact(most.saturating_mul(NAME_BYTES));
+        }
         let is_new = folders.last().is_none_or(|last| !Arc::ptr_eq(last, file.folder));
         let packed = Packed {
             seconds: file.modified.div_euclid(SECOND).try_into().ok()?,
@@ -62,22 +74,25 @@ impl Part {
             name_bytes: file.name.len().try_into().ok()?,
             store: 0,
         };
-        let mut cost = size_of::<Packed>() + file.name.len();
         if is_new {
             folders.push(Arc::clone(file.folder));
-            cost += size_of::<Arc<Path>>() + file.folder.as_os_str().len();
         }
         names.extend_from_slice(file.name.as_bytes());
         self.files.push(packed);
-        Some(cost)
+        Some(())
     }
 }
 
 impl FromIterator<Part> for Waiting {
     fn from_iter<I: IntoIterator<Item = Part>>(parts: I) -> Self {
         let mut waiting = Waiting::default();
-        for (store, part) in (0..).zip(parts) {
-            waiting.files.extend(part.files.into_iter().map(|file| Packed { store, ..file }));
+        for (store, mut part) in (0..).zip(parts) {
+            part.files.iter_mut().for_each(|file| file.store = store);
+            if waiting.files.is_empty() {
+                waiting.files = part.files;
+            } else {
+                waiting.files.append(&mut part.files);
+            }
             waiting.stores.push(part.store);
         }
         waiting

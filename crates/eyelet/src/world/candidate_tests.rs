@@ -9,7 +9,7 @@ fn part<'p>(files: impl IntoIterator<Item = (i128, &'p str)>) -> Part {
         let path = Path::new(path);
         let folder: Arc<Path> = path.parent().unwrap().into();
         let name = path.file_name().unwrap();
-        part.add(Candidate { modified, folder: &folder, name }).unwrap();
+        part.add(Candidate { modified, folder: &folder, name }, 8).unwrap();
     }
     part
 }

@@ -4,20 +4,26 @@
 //! beside it, and the last directory found is the next one read, which keeps the stack short.
 
 use std::panic::resume_unwind;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use crate::call::Stop;
 
-/// With so many pieces waiting, other threads are worth their start.
-const ENOUGH_WORK: usize = 8;
 /// More threads than this wait for each other, and for the disk.
 const MAX_WORKERS: usize = 12;
+
+/// How many threads can run at once. To ask the system costs more than a small search.
+pub(super) fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
+}
 
 /// Pieces of work that wait.
 pub(super) struct Crew<T> {
     state: Mutex<State<T>>,
     wake: Condvar,
+    /// With so many pieces waiting, other threads are worth their start.
+    enough: usize,
 }
 
 struct State<T> {
@@ -28,10 +34,11 @@ struct State<T> {
 }
 
 impl<T> Crew<T> {
-    /// With the pieces of work to begin with, the first one to be taken last.
-    pub(super) fn new(waiting: Vec<T>) -> Self {
+    /// With the pieces of work to begin with, the first one to be taken last. Other threads join
+    /// once `enough` pieces wait.
+    pub(super) fn new(waiting: Vec<T>, enough: usize) -> Self {
         let state = State { waiting, workers: 1, idle: 0, closed: false };
-        Crew { state: Mutex::new(state), wake: Condvar::new() }
+        Crew { state: Mutex::new(state), wake: Condvar::new(), enough }
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
@@ -96,10 +103,9 @@ impl<T: Send> Crew<T> {
             let mut others = Vec::new();
             let mut alone = true;
             let own = one(&mut || {
-                if alone && self.state().waiting.len() >= ENOUGH_WORK {
+                if alone && self.state().waiting.len() >= self.enough {
                     alone = false;
-                    let count = thread::available_parallelism().map_or(1, usize::from);
-                    for _ in 1..count.min(MAX_WORKERS) {
+                    for _ in 1..cores().min(MAX_WORKERS) {
                         self.state().workers += 1;
                         let started =
                             thread::Builder::new().spawn_scoped(scope, || one(&mut || self.next()));

@@ -3,13 +3,16 @@
 //! A search starts by looking into each file where the walk finds it, which is the least work where
 //! little matches. Where much does, most of that is for nothing: once a share of the page is found,
 //! the walk goes on with the times of the files alone, and the newest are looked into until the
-//! page is certain. Both ways are exact; only what they cost differs.
+//! page is certain. A worker does so whenever many of its files wait, and forgets those that cannot
+//! matter any more: what waits is bounded, whatever the size of the tree. Both ways are exact; only
+//! what they cost differs.
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::mem;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::bound::newest::{Hit, Newest};
@@ -27,11 +30,13 @@ use super::walk::{Folder, PassedOver, Trail};
 const SHARE_FOUND: usize = 4;
 /// So many hits at least.
 const MIN_FOUND: u64 = 4;
-/// What the files that wait to be looked into may take, in bytes. Above it, they are looked into
-/// where they are found.
-const MAX_WAITING_BYTES: usize = 32 * 1024 * 1024;
+/// So many files wait for each worker before it looks into them. More would save looks where few of
+/// them match, and take more memory than the rest of a search.
+const MAX_WAITING: usize = 6144;
 /// How many files are put in order at least before the next ones are.
 const MIN_ORDERED: usize = 256;
+/// With so many files to look into, other threads are worth their start.
+const ENOUGH_FILES: usize = 64;
 
 /// What the workers of one search share.
 pub(super) struct Hunt<'h> {
@@ -43,8 +48,6 @@ pub(super) struct Hunt<'h> {
     wanted: usize,
     /// Files wait to be looked into newest first.
     waits: AtomicBool,
-    /// What those take in memory.
-    waiting_bytes: AtomicUsize,
     /// A file that was changed before this time does not matter any more.
     bar: AtomicI64,
 }
@@ -74,7 +77,6 @@ impl<'h> Hunt<'h> {
             newest: Mutex::new(newest),
             wanted,
             waits: AtomicBool::new(false),
-            waiting_bytes: AtomicUsize::new(0),
             bar: AtomicI64::new(i64::MIN),
         }
     }
@@ -95,10 +97,14 @@ impl<'h> Hunt<'h> {
             let modified = bar.modified.map_or(i64::MAX, nanoseconds);
             self.bar.store(modified, Ordering::Relaxed);
         }
-        let share = (self.wanted / SHARE_FOUND) as u64;
-        if newest.seen() == share.max(MIN_FOUND) {
+        if newest.seen() == self.share() {
             self.waits.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// So many hits are many.
+    fn share(&self) -> u64 {
+        ((self.wanted / SHARE_FOUND) as u64).max(MIN_FOUND)
     }
 
     /// Whether a file that was changed then is too old to matter, whatever its path.
@@ -123,7 +129,7 @@ impl<'h> Hunt<'h> {
         while !waiting.is_empty() {
             let mut newest = waiting.take_newest(count);
             newest.reverse();
-            let crew = Crew::new(newest);
+            let crew = Crew::new(newest, ENOUGH_FILES);
             let certain = AtomicBool::new(false);
             let workers = crew.run(
                 || Worker::new(self),
@@ -172,9 +178,14 @@ impl<'w> Worker<'w> {
     }
 
     /// Looks into a file that the walk has found, or lets it wait.
-    pub(super) fn visit(&mut self, folder: &Folder, name: &OsStr) -> Result<(), Stop> {
+    pub(super) fn visit(
+        &mut self,
+        top: &Folder,
+        folder: &Folder,
+        name: &OsStr,
+    ) -> Result<(), Stop> {
         if self.hunt.waits.load(Ordering::Relaxed) && self.wait(folder, name)? {
-            return Ok(());
+            return if self.waiting.len() < MAX_WAITING { Ok(()) } else { self.settle(top) };
         }
         let Ok((file, stat)) = folder.directory.open_regular(name) else {
             self.tally.unreadable += 1;
@@ -205,12 +216,24 @@ impl<'w> Worker<'w> {
             return Ok(true);
         }
         let candidate = Candidate { modified, folder: &folder.path, name };
-        let Some(bytes) = self.waiting.add(candidate) else { return Ok(false) };
-        let all = self.hunt.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
-        if all > MAX_WAITING_BYTES {
+        Ok(self.waiting.add(candidate, MAX_WAITING).is_some())
+    }
+
+    /// Looks into the newest of those that wait until the others do not matter. Where all did and
+    /// few of them were hits, waiting is for nothing.
+    fn settle(&mut self, top: &Folder) -> Result<(), Stop> {
+        let mut waiting: Waiting = [mem::take(&mut self.waiting)].into_iter().collect();
+        let seen = self.hunt.newest().seen();
+        for file in waiting.take_newest(usize::MAX) {
+            let Some(candidate) = waiting.candidate(&file) else { continue };
+            if !self.look_into_candidate(candidate, top)? {
+                return Ok(());
+            }
+        }
+        if self.hunt.newest().seen() - seen < self.hunt.share() {
             self.hunt.waits.store(false, Ordering::Relaxed);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Looks into a file that waited. False where neither it nor those behind it matter.

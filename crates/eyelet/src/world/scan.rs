@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use crate::bound::lines::{LinePage, LineScan, Lines};
 use crate::call::{Progress, Stop, Watch};
 
+use super::crew::cores;
 use super::file::{OpenFile, PIECE};
 
 /// From this size on a second thread pays for itself.
@@ -167,7 +168,7 @@ fn count(
     progress: &Progress,
 ) -> io::Result<(Vec<Block>, Option<Stop>)> {
     let work = Mutex::new(Work { position: 0, blocks: Vec::new(), stop: None });
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let threads = cores().min(MOST_THREADS);
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
             .filter_map(|_| {

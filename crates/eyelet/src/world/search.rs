@@ -103,7 +103,7 @@ pub(crate) fn search(
         || Worker::new(&hunt),
         |worker, next| {
             let walker = Walker::new(&walk);
-            let passed = walker.run(next, |folder, name| worker.visit(folder, name))?;
+            let passed = walker.run(next, |folder, name| worker.visit(&top, folder, name))?;
             worker.pass(&passed);
             Ok(())
         },

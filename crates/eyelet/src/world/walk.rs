@@ -19,6 +19,9 @@ use super::rules::{Level, Rules};
 /// How many directories are kept open while others in them wait.
 const MAX_KEPT_OPEN: usize = 64;
 
+/// With so many pieces of work, other threads are worth their start.
+const ENOUGH_WORK: usize = 8;
+
 /// Of a directory with many files, so many are one piece of work.
 const FILES_PER_PIECE: usize = 64;
 
@@ -89,7 +92,7 @@ impl<'w> Walk<'w> {
         above: &'w Arc<Level>,
         watch: &'w Watch,
     ) -> Self {
-        let crew = Crew::new(vec![Work::Top(Arc::clone(top))]);
+        let crew = Crew::new(vec![Work::Top(Arc::clone(top))], ENOUGH_WORK);
         Walk { rules, reader, above, watch, kept_open: Arc::default(), crew }
     }
 }

@@ -191,3 +191,34 @@ fn large_files_are_answered_for_as_rg_does() {
         std::fs::remove_dir_all(tree.path().join(folder)).unwrap();
     }
 }
+
+/// More files than may wait to be looked into, so that they are looked into while the walk goes on.
+#[test]
+fn large_trees_are_answered_for_as_rg_does() {
+    let tree = TempTree::new("");
+    let mut random = fastrand::Rng::with_seed(11);
+    for number in 0..16_000 {
+        let seconds = 1_000_000 + random.u64(..5_000);
+        let words = [(2, "half\n"), (10, "tenth\n"), (100, "hundredth\n"), (2_000, "rare\n")];
+        let has = |(count, word)| if random.u64(..count) == 0 { word } else { "" };
+        let mut text: String = words.map(has).concat();
+        text.push_str(if seconds < 1_001_000 { "old\n" } else { "not so\n" });
+        text.push_str(if seconds > 1_004_000 { "new\n" } else { "not so\n" });
+        let path = format!("{}/{number}", number % 150);
+        tree.file(&path, text);
+        tree.modified(&path, seconds);
+    }
+    let turn = searching::turn(&tree);
+    let rg = turn.clone().with_search_engine(SearchEngine::Rg);
+    for pattern in ["half", "tenth", "hundredth", "rare", "old", "new"] {
+        for (offset, limit) in [(1, 1), (1, 100), (1, 2000), (700, 40)] {
+            let search = |turn: &TurnContext| {
+                let (offset, limit) = (Some(offset), Some(limit));
+                let args =
+                    GrepFilesArgs { offset, limit, ..GrepFilesArgs::new(format!("{pattern}\\b")) };
+                GrepFiles.run(args, turn).map(|report| report.files).map_err(|error| error.message)
+            };
+            assert_eq!(search(&turn), search(&rg), "{pattern}, {limit} from {offset}");
+        }
+    }
+}
