@@ -25,9 +25,11 @@ use crate::limits::STOP_INTERVAL;
 
 /// How much is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
-/// A command that prints on and on has the next piece ready after this time, as a rule: to sleep and
-/// to be woken for it takes longer.
-const PATIENCE: Duration = Duration::from_micros(20);
+/// A command that has printed so much prints on and on.
+const FLOOD_BYTES: u64 = 256 * 1024;
+/// Of such a one, a piece that is worth its read is there after this time. Who waits for the next
+/// byte instead is woken for each, at a cost for both.
+const PAUSE: Duration = Duration::from_micros(100);
 /// How long nothing but the pipes is looked at.
 const FLOOD_TIME: Duration = Duration::from_millis(5);
 /// How long what the command left in the background may still write after the command's end.
@@ -310,42 +312,32 @@ impl Running {
         let _ = rustix::event::poll(&mut fds, Some(&timeout));
     }
 
-    /// Reads for as long as there is more, without sleeping in between, from the pipes that had
-    /// something; the other one has its turn soon.
+    /// Reads what is there; of a flood also what comes soon after.
     fn read_on(&mut self) -> io::Result<()> {
-        let mut last = Instant::now();
-        let until = last + FLOOD_TIME;
-        let mut flows = [true; 2];
-        loop {
-            let got = self.read_from(flows)?;
-            let now = Instant::now();
-            if got.contains(&true) {
-                (flows, last) = (got, now);
-            }
-            if now >= until || now.duration_since(last) >= PATIENCE || self.is_closed() {
-                return Ok(());
-            }
-            thread::yield_now();
+        let until = Instant::now() + FLOOD_TIME;
+        while self.read()? == Progress::Some && self.is_flood() && Instant::now() < until {
+            thread::sleep(PAUSE);
         }
+        Ok(())
     }
 
     /// Reads once from each pipe, so that neither waits for the other.
     fn read(&mut self) -> io::Result<Progress> {
-        let got = self.read_from([true; 2])?;
-        Ok(if got.contains(&true) { Progress::Some } else { Progress::None })
+        let mut progress = Progress::None;
+        for stream in &mut self.streams {
+            if stream.read(&mut self.buffer)? == Progress::Some {
+                progress = Progress::Some;
+            }
+        }
+        Ok(progress)
     }
 
-    /// Reads once from these pipes. Tells which had something.
-    fn read_from(&mut self, pipes: [bool; 2]) -> io::Result<[bool; 2]> {
-        let mut got = [false; 2];
-        for ((stream, is_meant), got) in self.streams.iter_mut().zip(pipes).zip(&mut got) {
-            *got = is_meant && stream.read(&mut self.buffer)? == Progress::Some;
-        }
-        Ok(got)
+    fn is_flood(&self) -> bool {
+        self.streams.iter().map(Stream::total_bytes).sum::<u64>() > FLOOD_BYTES
     }
 
     fn is_silent(&self) -> bool {
-        self.streams.iter().all(Stream::is_silent)
+        self.streams.iter().all(|stream| stream.total_bytes() == 0)
     }
 
     fn is_closed(&self) -> bool {

@@ -107,9 +107,9 @@ impl Stream {
         self.pipe.as_ref().map(|pipe| pipe.as_fd())
     }
 
-    /// Whether nothing has come.
-    pub(super) fn is_silent(&self) -> bool {
-        self.capture.total_bytes() == 0
+    /// How much has come.
+    pub(super) fn total_bytes(&self) -> u64 {
+        self.capture.total_bytes()
     }
 
     /// Takes what is in the pipe; of a flood so much that others are not kept waiting for long.
