@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-use eyelet::tools::{GrepFiles, GrepFilesArgs};
+use eyelet::tools::{GrepFiles, GrepFilesArgs, GrepFilesReport};
 use eyelet::{Environment, Report as _, Root, SandboxPolicy, SearchEngine, Tool as _, TurnContext};
 use testkit::{RandomQuery, RandomRepo, TempTree};
 
@@ -59,6 +59,15 @@ fn compare_query(seed: u64, repo: &RandomRepo, query: &RandomQuery) {
     let embedded = answer(query, &turn);
     let expected = if real.is_silent_failure() { Ok(real.files) } else { real.answer() };
     assert_eq!(embedded, expected, "embedded engine, {context}");
+    if let Ok(files) = &embedded {
+        // Small pages: with some hits more than they need, files wait to be looked into.
+        for (offset, limit) in [(1, 1), (1, 2), (2, 3), (5, 7)] {
+            let Some(rest) = files.get(offset - 1..).filter(|rest| !rest.is_empty()) else { break };
+            let page = page(query, &turn, offset, limit).map(|report| report.files);
+            let expected = rest.iter().take(limit).cloned().collect();
+            assert_eq!(page, Ok(expected), "{limit} from {offset}, {context}");
+        }
+    }
 
     if !repo.leaves_root() {
         let root = Root::open(repo.root()).expect("the tree is there");
@@ -84,15 +93,25 @@ fn environment(repo: &RandomRepo) -> [(&'static str, std::ffi::OsString); 2] {
 }
 
 fn answer(query: &RandomQuery, turn: &TurnContext) -> Result<Vec<String>, String> {
+    let report = page(query, turn, 1, 2000)?;
+    assert_eq!(report.success(), !report.files.is_empty());
+    Ok(report.files)
+}
+
+fn page(
+    query: &RandomQuery,
+    turn: &TurnContext,
+    offset: usize,
+    limit: usize,
+) -> Result<GrepFilesReport, String> {
     let args = GrepFilesArgs {
         include: query.include.clone(),
         path: query.path.clone(),
-        limit: Some(2000),
+        limit: Some(limit as u64),
+        offset: Some(offset as u64),
         ..GrepFilesArgs::new(query.pattern.clone())
     };
-    let report = GrepFiles.run(args, turn).map_err(|error| error.message)?;
-    assert_eq!(report.success(), !report.files.is_empty());
-    Ok(report.files)
+    GrepFiles.run(args, turn).map_err(|error| error.message)
 }
 
 /// What a run of the real program said.
