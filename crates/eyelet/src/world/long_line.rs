@@ -1,7 +1,8 @@
 //! Looks for a pattern in lines of any length, in memory that does not grow with them.
 //!
 //! The automaton takes one byte after the other, so that nothing but its state is kept. It is
-//! slower than a search over a buffer, and is used only where a line does not fit into one.
+//! slower than a search over a buffer, and is used only where a line does not fit into one. Where
+//! every match starts with one of a few words, it is only asked from the next one on.
 
 use std::io;
 use std::ops::Range;
@@ -9,7 +10,9 @@ use std::ops::Range;
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson;
+use regex_automata::util::prefilter::Prefilter;
 use regex_automata::util::{start, syntax};
+use regex_automata::{MatchKind, Span};
 
 use super::look::{MAX_LINE_BYTES, Origin};
 use super::query::{MAX_CACHE_BYTES, MAX_COMPILED_BYTES, MAX_NESTING};
@@ -19,11 +22,15 @@ use super::query::{MAX_CACHE_BYTES, MAX_COMPILED_BYTES, MAX_NESTING};
 const MAX_BYTES_BEHIND: usize = 3 * MAX_LINE_BYTES;
 
 /// The automaton of a pattern.
-pub(super) struct LongLines(DFA);
+pub(super) struct LongLines {
+    automaton: DFA,
+    /// Finds the words that every match starts with.
+    starts: Option<Prefilter>,
+}
 
 /// Where the automaton is in a line.
 enum Progress {
-    /// Before its first byte.
+    /// Before its first byte, or as if it were.
     Start,
     Within(LazyStateID),
     /// Nothing that follows in this line can match.
@@ -49,18 +56,20 @@ impl LongLines {
     pub(super) fn new(pattern: &str) -> Option<LongLines> {
         let words = syntax::Config::new().multi_line(true).utf8(false).nest_limit(MAX_NESTING);
         let states = thompson::Config::new().utf8(false).nfa_size_limit(Some(MAX_COMPILED_BYTES));
+        let parsed = syntax::parse_with(pattern, &words).ok()?;
+        // One that looks at what stands before it is not the same after every byte.
+        let looks_around = !parsed.properties().look_set().is_empty();
+        let starts = Prefilter::from_hir_prefix(MatchKind::LeftmostFirst, &parsed)
+            .filter(|starts| !looks_around && starts.is_fast());
         // Unicode's word boundaries are known for ASCII text; at other bytes the automaton quits.
         let config = DFA::config()
             .unicode_word_boundary(true)
             .cache_capacity(MAX_CACHE_BYTES)
-            .skip_cache_capacity_check(true);
-        DFA::builder()
-            .syntax(words)
-            .thompson(states)
-            .configure(config)
-            .build(pattern)
-            .ok()
-            .map(LongLines)
+            .skip_cache_capacity_check(true)
+            .specialize_start_states(starts.is_some());
+        let automaton =
+            DFA::builder().syntax(words).thompson(states).configure(config).build(pattern).ok()?;
+        Some(LongLines { automaton, starts })
     }
 
     /// Whether a line holds the pattern; none where that cannot be told.
@@ -73,7 +82,7 @@ impl LongLines {
         origin: Origin,
         buffer: &mut [u8],
     ) -> io::Result<Option<bool>> {
-        let mut cache = self.0.create_cache();
+        let mut cache = self.automaton.create_cache();
         let mut progress = Progress::Start;
         loop {
             let length = source.read(buffer)?;
@@ -81,7 +90,19 @@ impl LongLines {
                 let in_line = !matches!(progress, Progress::Start);
                 return Ok(if in_line { self.ends(&mut cache, &progress) } else { Some(false) });
             }
-            for (at, byte) in buffer.iter().copied().take(length).enumerate() {
+            let mut next = 0;
+            loop {
+                let piece = buffer.get(..length).unwrap_or_default();
+                if matches!(progress, Progress::Start) {
+                    let passed = next..self.next_start(piece, next);
+                    next = passed.end;
+                    let passed = piece.get(passed).unwrap_or_default();
+                    if origin == Origin::Walked && memchr::memchr(0, passed).is_some() {
+                        return Ok(Some(false));
+                    }
+                }
+                let Some(byte) = piece.get(next).copied() else { break };
+                next += 1;
                 let step = if byte == b'\n' || (byte == 0 && origin == Origin::Named) {
                     self.ends(&mut cache, &progress).map(|matches| Step::Ended { matches })
                 } else if byte == 0 {
@@ -104,10 +125,19 @@ impl LongLines {
                 };
                 return match origin {
                     Origin::Named => Ok(Some(true)),
-                    Origin::Walked => confirm(source, buffer, at + 1..length, line),
+                    Origin::Walked => confirm(source, buffer, next..length, line),
                 };
             }
         }
+    }
+
+    /// Where the next match can start, from `at` on: up to there the automaton would not move.
+    fn next_start(&self, piece: &[u8], at: usize) -> usize {
+        let Some(starts) = &self.starts else { return at };
+        // From here on a word may reach over the end.
+        let end = piece.len().saturating_sub(starts.max_needle_len().saturating_sub(1));
+        let found = starts.find(piece, Span { start: at, end: piece.len() });
+        found.map_or(end, |word| word.start.min(end)).max(at)
     }
 
     /// One byte on; none where the automaton does not know what follows.
@@ -117,7 +147,7 @@ impl LongLines {
             Progress::Start => self.start(cache)?,
             Progress::Within(state) => *state,
         };
-        let state = self.0.next_state(cache, state, byte).ok()?;
+        let state = self.automaton.next_state(cache, state, byte).ok()?;
         if !state.is_tagged() {
             return Some(Step::On(Progress::Within(state)));
         }
@@ -127,13 +157,15 @@ impl LongLines {
             None
         } else if state.is_dead() {
             Some(Step::On(Progress::Hopeless))
+        } else if state.is_start() {
+            Some(Step::On(Progress::Start))
         } else {
             Some(Step::On(Progress::Within(state)))
         }
     }
 
     fn start(&self, cache: &mut Cache) -> Option<LazyStateID> {
-        self.0.start_state(cache, &start::Config::new()).ok()
+        self.automaton.start_state(cache, &start::Config::new()).ok()
     }
 
     /// Whether the line matches that ends here.
@@ -143,7 +175,7 @@ impl LongLines {
             Progress::Start => self.start(cache)?,
             Progress::Within(state) => *state,
         };
-        self.0.next_eoi_state(cache, state).ok().map(|state| state.is_match())
+        self.automaton.next_eoi_state(cache, state).ok().map(|state| state.is_match())
     }
 }
 
@@ -177,3 +209,7 @@ fn confirm(
         piece = 0..length;
     }
 }
+
+#[cfg(test)]
+#[path = "long_line_tests.rs"]
+mod tests;

@@ -198,7 +198,14 @@ fn large_files_are_answered_for_as_rg_does() {
         }
         let folder = format!("{number}");
         tree.file(format!("{folder}/file"), &text);
-        for pattern in ["needle", r"\bneedle\b", "x needle x", r"x\z", "^(?:x+ needle )?x*$"] {
+        for pattern in [
+            "needle",
+            "(?i)NEEDLE|absent",
+            r"\bneedle\b",
+            "x needle x",
+            r"x\z",
+            "^(?:x+ needle )?x*$",
+        ] {
             let search = |turn: &TurnContext| {
                 let path = Some(folder.clone());
                 let args = GrepFilesArgs { path, ..GrepFilesArgs::new(pattern) };
