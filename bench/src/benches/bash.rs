@@ -1,5 +1,6 @@
 //! `bash`: what it costs to be asked for a command, and to read what it prints.
 
+use std::cell::RefCell;
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use eyelet::tools::{Bash, BashArgs};
-use eyelet::{PrivateTemp, Root, SandboxPolicy, SandboxSettings, Tool as _, TurnContext};
+use eyelet::{PrivateTemp, Root, SandboxPolicy, SandboxSettings, Spill, Tool as _, TurnContext};
 use eyelet_sandbox::{Policy, Program, Raw, SandboxRequest, Supervisor, Tier};
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ use crate::benches::{Bench, NeedsCorpus, Surroundings, equal, text};
 use crate::contender::{Contender, Side, output};
 use crate::options::said;
 use crate::race::{Check, Unit, Work};
+use crate::server::{Call, Server};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
@@ -31,7 +33,8 @@ pub(crate) const BENCH: Bench = Bench {
          call; `cat > /dev/null` does neither",
         "kept streams and the peer's copy lie in the same folder and are removed before every run, \
          which is not timed",
-        "a sample of `true` or of a start is the median of 25 in a row",
+        "a sample of `true` or of a start is the median of 25 in a row; what is to be reached is meant for a \
+         call, and a process of `eyelet` for each is judged by its time alone",
         "a start is the time until the caller goes on: from a process of 1 GiB, all of it written to; \
          the peer copies that process (`fork`), as a hook before exec makes the standard library do",
     ],
@@ -42,6 +45,7 @@ const FULL: &str = "eyelet call bash, full";
 const SANDBOXED: &str = "eyelet call bash, sandboxed";
 const IDLE: &str = "eyelet call bash of `true`";
 const LIBRARY: &str = "library, sandboxed";
+const SERVER: &str = "eyelet mcp, sandboxed";
 const DRAIN: &str = "| cat > /dev/null";
 const COPY: &str = "| cat > file";
 const PLAIN: &str = "bash -c true";
@@ -63,7 +67,8 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
         draining(&place, "zeroes", &format!("head -c {MANY} /dev/zero")),
         draining(&place, "short lines", &format!("yes 0123456789 | head -c {MANY}")),
         keeping(&place),
-        nothing(&place)?,
+        a_call(&place)?,
+        a_process(&place),
         starting()?,
     ])
 }
@@ -74,15 +79,23 @@ struct Place {
     eyelet: String,
     workspace: String,
     temp: PathBuf,
+    /// A server's own, which is not cleared while it runs.
+    server_temp: String,
 }
 
 impl Place {
     fn new(surroundings: &Surroundings) -> Result<Place> {
         let folder = surroundings.fixtures.folder.join("bash");
         let (workspace, temp) = (folder.join("workspace"), folder.join("temp"));
+        let server_temp = folder.join("server-temp");
         fs::create_dir_all(&workspace).map_err(said)?;
-        let place =
-            Place { eyelet: surroundings.eyelet.clone(), workspace: text(workspace)?, temp };
+        fs::create_dir_all(&server_temp).map_err(said)?;
+        let place = Place {
+            eyelet: surroundings.eyelet.clone(),
+            workspace: text(workspace)?,
+            temp,
+            server_temp: text(server_temp)?,
+        };
         place.clear()?;
         Ok(place)
     }
@@ -116,10 +129,31 @@ impl Place {
         words.map(str::to_owned).to_vec()
     }
 
+    /// A server that runs.
+    fn server(&self) -> Result<Rc<RefCell<Server>>> {
+        let temp = format!("TMPDIR={}", self.server_temp);
+        let folder = &self.workspace;
+        let words = ["env", &temp, &self.eyelet, "mcp", "--root", folder, "--cwd", folder];
+        Server::start(&words.map(str::to_owned)).map(RefCell::new).map(Rc::new)
+    }
+
     fn ours(&self, name: &'static str, policy: &str, command: &str) -> Contender {
         let place = self.clone();
         let side = if name == IDLE { Side::Idle } else { Side::Ours };
         Contender::process(name, side, self.call(policy, command)).after(move || place.clear())
+    }
+
+    /// A call of the library, in a session of its own.
+    fn library(&self, command: &str) -> Contender {
+        let (place, command) = (self.clone(), command.to_owned());
+        let call = move || {
+            let turn = session(&place)?.with_spill(Arc::new(Spill::session(&place.temp)));
+            let start = Instant::now();
+            run(&turn, &command)?;
+            Ok(start.elapsed())
+        };
+        let place = self.clone();
+        Contender::timed(LIBRARY, Side::Ours, call).after(move || place.clear())
     }
 
     fn peer(&self, name: &'static str, command: &str) -> Contender {
@@ -153,6 +187,7 @@ fn draining(place: &Place, what: &str, command: &str) -> Work {
         unit: Unit::Milliseconds,
         check: place.counts(command, MANY),
         contenders: vec![
+            place.library(command),
             place.ours(FULL, "full", command),
             place.ours(SANDBOXED, "workspace-write", command),
             place.ours(IDLE, "workspace-write", "true"),
@@ -178,6 +213,7 @@ fn keeping(place: &Place) -> Work {
         unit: Unit::Milliseconds,
         check: Box::new(check),
         contenders: vec![
+            place.library(&command),
             place.ours(FULL, "full", &command),
             place.ours(SANDBOXED, "workspace-write", &command),
             place.ours(IDLE, "workspace-write", "true"),
@@ -187,33 +223,58 @@ fn keeping(place: &Place) -> Work {
     }
 }
 
-fn nothing(place: &Place) -> Result<Work> {
+/// What a host waits for that asks a server or the library, beside the same without either.
+fn a_call(place: &Place) -> Result<Work> {
     let turn = Rc::new(session(place)?);
-    let run = |turn: &TurnContext| -> Result<()> {
-        let report = Bash.run(BashArgs::new("true"), turn).map_err(|error| error.to_string())?;
-        equal("exit_code", &report.exit_code, &0)
-    };
     let (checked, called) = (Rc::clone(&turn), turn);
+    let server = place.server()?;
     let tier = Supervisor::this_program().machine()?.tier();
+    let check = move || {
+        equal("the tier", &tier, &Some(Tier::Namespaces))?;
+        run(&checked, "true").map(|()| "it ends well, in the first tier".into())
+    };
     Ok(Work {
-        name: "`true`".into(),
+        name: "a call of `true`".into(),
         unit: Unit::Milliseconds,
-        check: Box::new(move || {
-            equal("the tier", &tier, &Some(Tier::Namespaces))?;
-            run(&checked).map(|()| "it ends well, in the first tier".into())
-        }),
+        check: Box::new(check),
         contenders: vec![
-            Contender::call(LIBRARY, move || run(&called)).repeated(REPEATS),
-            place.ours(SANDBOXED, "workspace-write", "true").repeated(REPEATS),
-            place.ours(FULL, "full", "true").repeated(REPEATS),
+            Contender::call(LIBRARY, move || run(&called, "true")).repeated(REPEATS),
+            Contender::call(SERVER, move || ask(&server, "true")).repeated(REPEATS),
             place.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
         ],
         targets: vec![
             Target::Within { who: LIBRARY, most: 15.0 },
-            Target::Within { who: SANDBOXED, most: 15.0 },
+            Target::Within { who: SERVER, most: 15.0 },
             Target::AtMost { of: PLAIN, times: 3.75 },
         ],
     })
+}
+
+/// The same as a process of its own, whose start is part of it.
+fn a_process(place: &Place) -> Work {
+    Work {
+        name: "a process for `true`".into(),
+        unit: Unit::Milliseconds,
+        check: Box::new(|| Ok("nothing: the exit codes are looked at in every run".into())),
+        contenders: vec![
+            place.ours(SANDBOXED, "workspace-write", "true").repeated(REPEATS),
+            place.ours(FULL, "full", "true").repeated(REPEATS),
+            place.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
+        ],
+        targets: vec![Target::Within { who: SANDBOXED, most: 15.0 }],
+    }
+}
+
+/// Runs a command through the library.
+fn run(turn: &TurnContext, command: &str) -> Result<()> {
+    let report = Bash.run(BashArgs::new(command), turn).map_err(|error| error.to_string())?;
+    equal("exit_code", &report.exit_code, &0)
+}
+
+/// Has a server run it.
+fn ask(server: &RefCell<Server>, command: &str) -> Result<()> {
+    let call = Call { tool: "bash", arguments: json!({ "command": command }) };
+    server.borrow_mut().call(&call).map(|_| ())
 }
 
 /// A session in this process, as a server has one.
