@@ -125,7 +125,7 @@ impl Tool for Bash {
         }
         check_policy(turn.sandbox())?;
         let cwd = args.cwd.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
-        let path = turn.for_commands().resolve_path("cwd", cwd)?;
+        let path = turn.resolve_for_command("cwd", cwd)?;
         let shown = names::shown(path.shown().as_os_str());
         let directory = Directory::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
