@@ -29,6 +29,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("cli::sandbox_network", include_str!("../../../eyelet-cli/tests/it/sandbox_network.rs")),
     ("cli::sandbox_processes", include_str!("../../../eyelet-cli/tests/it/sandbox_processes.rs")),
     ("cli::sandbox_rounds", include_str!("../../../eyelet-cli/tests/it/sandbox_rounds.rs")),
+    ("cli::sandbox_undo", include_str!("../../../eyelet-cli/tests/it/sandbox_undo.rs")),
     ("cli::sandbox_work", include_str!("../../../eyelet-cli/tests/it/sandbox_work.rs")),
     ("cli::setup", include_str!("../../../eyelet-cli/tests/it/setup.rs")),
     ("cli::setup_check", include_str!("../../../eyelet-cli/tests/it/setup_check.rs")),
