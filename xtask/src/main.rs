@@ -7,6 +7,7 @@ mod cargo;
 mod clients;
 mod conformance;
 mod needs;
+mod pytest;
 mod ripgrep;
 mod second_user;
 
@@ -24,6 +25,7 @@ struct Step {
 const STEPS: &[Step] = &[
     Step { name: "what the machine has to bring", run: needs::check },
     Step { name: "ripgrep under target/tools", run: ripgrep::install },
+    Step { name: "pytest under target/tools", run: pytest::install },
     Step { name: "format", run: cargo::format },
     Step { name: "clippy", run: cargo::clippy },
     Step { name: "documentation", run: cargo::documentation },

@@ -171,6 +171,9 @@ pub enum Fate {
     PutBack,
     /// The system would not let it be put back: a person has to look.
     Failed,
+    /// Nobody looked, because the supervisor was killed: the path is that of a root, and whatever is
+    /// protected in it may have changed.
+    Unseen,
 }
 
 /// Bytes that need not be UTF-8, in JSON as one character each.

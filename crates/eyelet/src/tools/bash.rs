@@ -149,7 +149,10 @@ impl Tool for Bash {
             keeping,
             count: turn.progress.clone(),
         };
-        let outcome = process::run(&job, &watch).map_err(refused)?;
+        let outcome = process::run(&job, &watch).map_err(|refusal| match refusal {
+            Refusal::Io(error) if directory.is_removed() => unusable(&shown, &error),
+            refusal @ (Refusal::Io(_) | Refusal::Unavailable(_)) => refused(refusal),
+        })?;
         // A deadline of the turn may come first.
         let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
         Ok(BashReport::of(outcome, timeout_secs, turn.sandbox()))

@@ -152,13 +152,16 @@ fn reverted(reverted: &Reverted) -> String {
         Fate::MovedTo(to) => format!("{path}; what the command made is in {}", shown(to)),
         Fate::PutBack => format!("{path}; it was put back"),
         Fate::Failed => format!("{path}; it may have changed, and could not be put back"),
+        Fate::Unseen => format!(
+            "{path}; protected paths in it may have changed, the supervisor ended before it looked"
+        ),
     }
 }
 
 /// What a header says of protected paths: one by name, and first what is not as it was.
 fn reverted_note(reverted: &[Reverted]) -> Option<String> {
     let (failed, undone): (Vec<_>, Vec<_>) =
-        reverted.iter().partition(|reverted| reverted.fate == Fate::Failed);
+        reverted.iter().partition(|told| matches!(told.fate, Fate::Failed | Fate::Unseen));
     let (what, paths) = match failed.is_empty() {
         true => ("protected and undone", undone),
         false => ("protected and could not be put back", failed),

@@ -5,7 +5,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -231,6 +232,16 @@ impl TurnContext {
     }
 }
 
+/// Whether this open directory has no name any more.
+pub(crate) fn is_removed(directory: BorrowedFd<'_>) -> rustix::io::Result<bool> {
+    if rustix::fs::fstat(directory)?.st_nlink != 0 {
+        return Ok(false);
+    }
+    // There are file systems that count no links at all.
+    let name = std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    Ok(name.map_or(true, |name| name.as_os_str().as_bytes().ends_with(b" (deleted)")))
+}
+
 impl ConfinedPath {
     /// The absolute path, for showing. It is never opened.
     pub fn shown(&self) -> &Path {
@@ -259,11 +270,18 @@ impl ConfinedPath {
             }
             Unopened::System(error) => error.into(),
         })?;
-        if want == Want::RegularFile {
-            let stat = rustix::fs::fstat(&opened.handle)?;
-            if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-                return Err(OpenFailure::NotAFile);
+        match want {
+            Want::RegularFile => {
+                let stat = rustix::fs::fstat(&opened.handle)?;
+                if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                    return Err(OpenFailure::NotAFile);
+                }
             }
+            // A root stays open when it is removed, and would look like an empty directory.
+            Want::Directory if is_removed(opened.handle.as_fd())? => {
+                return Err(Errno::NOENT.into());
+            }
+            Want::Directory => {}
         }
         Ok(opened)
     }

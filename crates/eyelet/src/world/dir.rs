@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 
 use crate::bound::tree::EntryKind;
 
-use super::confine::{ConfinedPath, OpenFailure, Opened, Veil, Want};
+use super::confine::{ConfinedPath, OpenFailure, Opened, Veil, Want, is_removed};
 
 /// What the system is asked for at once: several hundred names.
 #[cfg(target_os = "linux")]
@@ -39,6 +39,11 @@ impl Directory {
 
     fn new(handle: OwnedFd, veil: Option<Veil>) -> Directory {
         Directory { handle, was_read: AtomicBool::new(false), veil }
+    }
+
+    /// Whether it was removed meanwhile.
+    pub(crate) fn is_removed(&self) -> bool {
+        is_removed(self.handle.as_fd()).unwrap_or(false)
     }
 
     /// Opens the directory `name` in this one, if it is one and no link.

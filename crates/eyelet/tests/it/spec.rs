@@ -29,6 +29,10 @@ const SOURCES: &[(&str, &str)] = &[
     ("cli::sandbox_network", include_str!("../../../eyelet-cli/tests/it/sandbox_network.rs")),
     ("cli::sandbox_processes", include_str!("../../../eyelet-cli/tests/it/sandbox_processes.rs")),
     ("cli::sandbox_rounds", include_str!("../../../eyelet-cli/tests/it/sandbox_rounds.rs")),
+    (
+        "cli::sandbox_surroundings",
+        include_str!("../../../eyelet-cli/tests/it/sandbox_surroundings.rs"),
+    ),
     ("cli::sandbox_undo", include_str!("../../../eyelet-cli/tests/it/sandbox_undo.rs")),
     ("cli::sandbox_work", include_str!("../../../eyelet-cli/tests/it/sandbox_work.rs")),
     ("cli::setup", include_str!("../../../eyelet-cli/tests/it/setup.rs")),
@@ -57,6 +61,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("unit", include_str!("../../../eyelet-mcp/src/pool_tests.rs")),
     ("unit", include_str!("../../../eyelet-mcp/src/roots_tests.rs")),
     ("unit", include_str!("../../../eyelet-mcp/src/splitter_tests.rs")),
+    ("unit", include_str!("../../../eyelet-sandbox/src/linux/reach_tests.rs")),
     ("unit", include_str!("../../src/bound/budget_tests.rs")),
     ("unit", include_str!("../../src/bound/lines_tests.rs")),
     ("unit", include_str!("../../src/bound/capture_tests.rs")),
