@@ -6,6 +6,7 @@ mod bench;
 mod cargo;
 mod clients;
 mod conformance;
+mod faults;
 mod needs;
 mod pytest;
 mod ripgrep;
@@ -68,10 +69,13 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test"] => test(),
         ["clients"] => Workspace::find().and_then(|workspace| agents::check(&workspace)),
+        ["faults", words @ ..] => {
+            Workspace::find().and_then(|workspace| faults::check(&workspace, words))
+        }
         ["bench", words @ ..] if !words.is_empty() => bench::run(words),
         _ => {
             eprintln!(
-                "usage: cargo xtask test\n       cargo xtask clients\n       cargo xtask bench NAME [--corpus DIR] [--quick]"
+                "usage: cargo xtask test\n       cargo xtask clients\n       cargo xtask faults [SECONDS]\n       cargo xtask bench NAME [--corpus DIR] [--quick]"
             );
             return ExitCode::from(2);
         }

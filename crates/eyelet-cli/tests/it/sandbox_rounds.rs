@@ -108,7 +108,8 @@ fn when_a_supervisor_is_killed_protected_paths_are_put_back_or_told() {
             let workspace = Workspace::new(".vscode/tasks.json = kept");
             let marker = marker();
             let command = format!(
-                "echo evil > .mcp.json; echo evil > .vscode/tasks.json; setsid sleep {marker} & sleep {marker}"
+                "echo evil > .mcp.json; echo evil > .vscode/tasks.json; setsid sleep {marker} & sleep {marker}; \
+                 echo on > gone-on"
             );
             let eyelet = begun(&workspace, flags, &marker, &command);
             let outer = children(eyelet.id())[0];
@@ -133,12 +134,14 @@ fn when_a_supervisor_is_killed_protected_paths_are_put_back_or_told() {
             }
             assert!(flags == SECOND || now.0 == "kept", "{round} {now:?} {answer}");
             if flags == SECOND && round % 3 == 2 {
-                // Without namespaces nobody is left to end it.
+                // Without namespaces nobody is left to end what it started; itself does not go on.
                 for left in with_marker(&marker) {
                     let _ = kill_process(left, Signal::KILL);
                 }
             }
             assert!(within(Duration::from_secs(10), || marked(&marker) == 0), "{flags:?} {round}");
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!workspace.at("gone-on").exists(), "{flags:?} {round}");
         }
     }
 }
