@@ -110,6 +110,9 @@ impl Guard {
         // What a link leads to counts as well.
         let mut targets = BTreeSet::new();
         for (base, below) in &places {
+            if !self.has_links(base, below)? {
+                continue;
+            }
             let path = self.path(base, below);
             targets.extend(targets_of(&path)?.into_iter().filter(|target| *target != path));
         }
@@ -118,6 +121,17 @@ impl Guard {
         let pointers = repositories.pointers.iter().filter_map(|path| split(request, path));
         places.extend(pointers.map(|(root, below)| (Base::Pointer(root), below)));
         Ok(places)
+    }
+
+    /// Whether it is a link, or a step on the way to it is.
+    fn has_links(&self, base: &Base, below: &Path) -> io::Result<bool> {
+        for step in below.ancestors().filter(|step| !step.as_os_str().is_empty()) {
+            let found = reach::at(&self.path(base, step))?;
+            if found.is_some_and(|found| found.is_symlink()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Takes note of the folders on the ways to these places. Returns the links there.
