@@ -149,6 +149,8 @@ fn start_in(
     let inner = match sys::fork_into(kinds) {
         Ok(Forked::Child) => {
             drop(channel);
+            // Handles of what is outside do not go into namespaces.
+            let guard = guard.filter(|_| tier == Some(Tier::Landlock));
             Inner { request, tier, guard, mapped, control, channel: theirs }.run()
         }
         Ok(Forked::Parent(pid)) => pid,
