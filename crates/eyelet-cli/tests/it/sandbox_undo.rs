@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::mcp_client::Server;
@@ -120,6 +121,20 @@ fn the_header_names_one_protected_path_within_the_budget() {
         assert!(path.len() == 200 && root.to_str().unwrap().starts_with(path), "{header}");
         assert!(text.len() <= budget.parse().unwrap(), "{} bytes: {header}", text.len());
     }
+}
+
+#[test]
+fn a_person_is_told_what_was_undone() {
+    let workspace = Workspace::new(".vscode/tasks.json = kept");
+    let command = "echo evil > .mcp.json; rm -rf .vscode";
+    let output = workspace.eyelet(SECOND).args(["bash", command]).output().unwrap();
+    let told = workspace.tree.redact(&String::from_utf8_lossy(&output.stderr));
+    expect![[r#"
+        /repo/.mcp.json is protected; what was made of it is undone
+        /repo/.vscode; it was put back
+    "#]]
+    .assert_eq(&told);
+    assert!(output.status.success() && output.stdout.is_empty());
 }
 
 #[test]
