@@ -11,6 +11,8 @@ use super::{cut, names};
 const MAX_REASON: usize = 100;
 /// How much of a protected path is told in the header.
 pub(crate) const MAX_NOTED_PATH: usize = 200;
+/// What the note of it takes, with a number and the words around them.
+pub(crate) const MAX_NOTE: usize = MAX_NOTED_PATH + 80;
 
 /// One stream of a command: what is shown of it, and where the rest is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,13 +145,14 @@ impl StreamReport {
     }
 }
 
-/// What is left of a reply for the two streams, where a file's path may take `path_bytes`.
-pub(crate) fn room(budget: ReplyBudget, path_bytes: usize) -> Extent {
-    // Twice four numbers of up to 20 digits, one of what was removed, one of what was protected, and
-    // the words between and around them.
-    const NUMBERS_AND_WORDS: usize = 620;
-    let paths = 2 * path_bytes.max(MAX_REASON) + path_bytes + MAX_NOTED_PATH;
-    budget.beside(NUMBERS_AND_WORDS + paths, 5)
+/// What is left of a reply for the two streams, where a file's path may take `path_bytes`, and a note
+/// of protected paths `note_bytes`.
+pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) -> Extent {
+    // Twice four numbers of up to 20 digits, one of what was removed, and the words between and
+    // around them.
+    const NUMBERS_AND_WORDS: usize = 540;
+    let paths = 2 * path_bytes.max(MAX_REASON) + path_bytes;
+    budget.beside(NUMBERS_AND_WORDS + paths + note_bytes, 5)
 }
 
 /// The whole answer. `status` says how the command ended, `notes` what else its caller has to know.

@@ -12,6 +12,7 @@ pub use super::bash_report::BashReport;
 use crate::args;
 use crate::bound::capture::Keep;
 use crate::bound::names;
+use crate::bound::stream_text::MAX_NOTE;
 use crate::call::{SandboxPolicy, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::Limit;
@@ -235,7 +236,11 @@ fn shown_part(asked: Option<Keep>, turn: &TurnContext) -> (Keep, Window, Keeping
     let Some(budget) = turn.reply_budget else {
         return (asked.unwrap_or_default(), Window::Each(MAX_STREAM_BYTES), keeping);
     };
-    let (window, keeping) = Window::within(budget, keeping);
+    let note_bytes = match turn.sandbox() {
+        SandboxPolicy::WorkspaceWrite => MAX_NOTE,
+        SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::Full => 0,
+    };
+    let (window, keeping) = Window::within(budget, keeping, note_bytes);
     (asked.unwrap_or(Keep::Both), window, keeping)
 }
 
