@@ -6,7 +6,9 @@ mod bench;
 mod cargo;
 mod clients;
 mod conformance;
+mod faults;
 mod needs;
+mod pytest;
 mod ripgrep;
 mod second_user;
 
@@ -24,6 +26,7 @@ struct Step {
 const STEPS: &[Step] = &[
     Step { name: "what the machine has to bring", run: needs::check },
     Step { name: "ripgrep under target/tools", run: ripgrep::install },
+    Step { name: "pytest under target/tools", run: pytest::install },
     Step { name: "format", run: cargo::format },
     Step { name: "clippy", run: cargo::clippy },
     Step { name: "documentation", run: cargo::documentation },
@@ -66,10 +69,13 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test"] => test(),
         ["clients"] => Workspace::find().and_then(|workspace| agents::check(&workspace)),
+        ["faults", words @ ..] => {
+            Workspace::find().and_then(|workspace| faults::check(&workspace, words))
+        }
         ["bench", words @ ..] if !words.is_empty() => bench::run(words),
         _ => {
             eprintln!(
-                "usage: cargo xtask test\n       cargo xtask clients\n       cargo xtask bench NAME [--corpus DIR] [--quick]"
+                "usage: cargo xtask test\n       cargo xtask clients\n       cargo xtask faults [SECONDS]\n       cargo xtask bench NAME [--corpus DIR] [--quick]"
             );
             return ExitCode::from(2);
         }

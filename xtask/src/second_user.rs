@@ -24,6 +24,8 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), String> {
     };
     let eyelet = copied(&built.eyelet)?;
     let rg = copied(&workspace.tools().join("bin/rg"))?;
+    let pytest = copy.folder("pytest");
+    cargo::run(Command::new("cp").arg("-r").arg(workspace.tools().join("pytest")).arg(&pytest))?;
     for test in &built.tests {
         let test = copied(test)?;
         println!("   uid {USER}: {}", test.display());
@@ -35,6 +37,7 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), String> {
             .env("TMPDIR", copy.folder("tmp"))
             .env("EYELET_TEST_BIN", &eyelet)
             .env("EYELET_TEST_RG", &rg)
+            .env("EYELET_TEST_PYTEST", &pytest)
             .current_dir(&copy.top)
             // The standard library drops root's other groups with the user.
             .gid(USER)

@@ -9,8 +9,9 @@
 //! sandbox (`linux/namespaces.rs`) and becomes the ancestor of everything that the command
 //! starts; the command itself gets its last restrictions right before it is executed
 //! (`linux/command.rs`, `landlock.rs`, `seccomp.rs`, `privileges.rs`). Two processes, because one
-//! can be killed: then the other ends the tree. `linux/guard.rs` undoes what was done to protected paths,
-//! `linux/repositories.rs` finds those of git. `doctor.rs` says what a machine can enforce.
+//! can be killed: then the other ends the tree. `linux/guard.rs` has what was done to protected paths
+//! undone (`linux/undo.rs`), `linux/repositories.rs` finds those of git. `doctor.rs` says what a
+//! machine can enforce.
 //!
 //! A program that uses this begins its `main` with [`run_if_supervisor`].
 
@@ -27,8 +28,8 @@ pub use doctor::{Gap, MAX_LOOKED_AT, MAX_REPOSITORIES, Machine};
 #[cfg(target_os = "linux")]
 pub use process_stat::ProcessStat;
 pub use request::{
-    Message, Network, Place, Policy, Program, Raw, RawPath, Reverted, SandboxRequest, Strictness,
-    Tier, TierChoice,
+    Fate, Message, Network, Place, Policy, Program, Raw, RawPath, Reverted, SandboxRequest,
+    Strictness, Tier, TierChoice,
 };
 
 /// Where this process was started as a supervisor, does that work and never returns. Call it first

@@ -158,10 +158,22 @@ pub enum Message {
 pub struct Reverted {
     /// The protected path.
     pub path: RawPath,
-    /// Where the command's version is now; none where it had removed what stood there.
-    pub moved_to: Option<RawPath>,
-    /// Whether it is as it was. Where the system would not let that be done, a person has to look.
-    pub is_undone: bool,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a protected path that a command changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fate {
+    /// It is as it was; the command's version is here now.
+    MovedTo(RawPath),
+    /// It is as it was; the command had removed it.
+    PutBack,
+    /// The system would not let it be put back: a person has to look.
+    Failed,
+    /// Nobody looked, because the supervisor was killed: the path is that of a root, and whatever is
+    /// protected in it may have changed.
+    Unseen,
 }
 
 /// Bytes that need not be UTF-8, in JSON as one character each.

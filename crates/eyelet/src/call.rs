@@ -306,12 +306,6 @@ impl TurnContext {
         self.sandbox
     }
 
-    /// The same turn for a command, whose roots nothing lifts.
-    pub(crate) fn for_commands(&self) -> TurnContext {
-        let reach = if self.roots.is_empty() { self.reach } else { Reach::Roots };
-        self.clone().with_reach(reach)
-    }
-
     /// A watch that runs out after `limit`, at the deadline, or when the call is cancelled.
     pub(crate) fn watch(&self, limit: Duration) -> Watch {
         let now = Instant::now();

@@ -12,5 +12,5 @@ pub use memory::{base64, in_own_process, in_own_process_after, peak_memory};
 pub use naive::{NaivePage, naive_list, naive_read};
 pub use random::{each_seed, random_tree};
 pub use random_repo::{RandomQuery, RandomRepo};
-pub use tools::{eyelet_bin, is_root, rg};
+pub use tools::{eyelet_bin, is_root, pytest, rg};
 pub use tree::TempTree;

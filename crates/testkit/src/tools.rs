@@ -4,10 +4,17 @@ use std::path::{Path, PathBuf};
 
 /// The real ripgrep that `cargo xtask test` puts under `target/`; `EYELET_TEST_RG` names another.
 pub fn rg() -> PathBuf {
-    let path = std::env::var_os("EYELET_TEST_RG").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/bin/rg"),
-        PathBuf::from,
-    );
+    tool("EYELET_TEST_RG", "bin/rg")
+}
+
+/// The folder of Python modules with the real pytest, likewise; `EYELET_TEST_PYTEST` names another.
+pub fn pytest() -> PathBuf {
+    tool("EYELET_TEST_PYTEST", "pytest")
+}
+
+fn tool(variable: &str, installed: &str) -> PathBuf {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
+    let path = std::env::var_os(variable).map_or_else(|| tools.join(installed), PathBuf::from);
     assert!(
         path.exists(),
         "{} is missing: run `cargo xtask test`, which installs it",

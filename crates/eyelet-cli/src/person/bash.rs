@@ -31,7 +31,8 @@ pub(crate) fn run(command: &Bash, before: &Surroundings) -> Result<ExitCode, Fai
     let stderr = Stream { name: "stderr", data: &data, keep };
     show::text(&stdout.shown())?;
     show::stderr_text(&stderr.shown())?;
-    for note in [stdout.note(), stderr.note(), ending(&data)].into_iter().flatten() {
+    let notes = [stdout.note(), stderr.note(), ending(&data)].into_iter().flatten();
+    for note in notes.chain(undone(&data)) {
         show::note(&note);
     }
     Ok(exit_code(&data))
@@ -60,6 +61,17 @@ fn ending(data: &Map<String, Value>) -> Option<String> {
         return Some("timed out; --timeout-secs gives it longer".to_owned());
     }
     flag(data, "cancelled").then(|| "cancelled".to_owned())
+}
+
+/// What became of protected paths. Where the command's version went is gone with this call.
+fn undone(data: &Map<String, Value>) -> Vec<String> {
+    let told = data.get("sandbox_reverted").and_then(Value::as_array).into_iter().flatten();
+    told.filter_map(Value::as_str)
+        .map(|told| match told.split_once("; what the command made is in ") {
+            Some((path, _)) => format!("{path} is protected; what was made of it is undone"),
+            None => told.to_owned(),
+        })
+        .collect()
 }
 
 fn flag(data: &Map<String, Value>, name: &str) -> bool {

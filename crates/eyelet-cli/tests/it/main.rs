@@ -30,6 +30,10 @@ mod sandbox_load;
 mod sandbox_network;
 mod sandbox_processes;
 mod sandbox_rounds;
+#[cfg(target_os = "linux")]
+mod sandbox_surroundings;
+#[cfg(target_os = "linux")]
+mod sandbox_undo;
 mod sandbox_work;
 mod setup;
 mod setup_check;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use rustix::process::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::TempTree;
@@ -106,12 +107,18 @@ pub(crate) fn marker() -> String {
 
 /// How many live processes have the marker as an argument of their own.
 pub(crate) fn marked(marker: &str) -> usize {
+    with_marker(marker).len()
+}
+
+/// The live processes that have the marker as an argument of their own.
+pub(crate) fn with_marker(marker: &str) -> Vec<Pid> {
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let is_marked = |path: &Path| {
         let arguments = fs::read(path.join("cmdline")).unwrap_or_default();
         arguments.split(|byte| *byte == 0).any(|argument| argument == marker.as_bytes())
     };
-    entries.filter(|entry| is_marked(&entry.path())).count()
+    let marked = entries.filter(|entry| is_marked(&entry.path()));
+    marked.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
 /// Waits until `is_so`; false where it is not within `time`.

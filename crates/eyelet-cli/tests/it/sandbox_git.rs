@@ -145,6 +145,26 @@ fn commits_work_in_submodules_worktrees_and_nested_repositories() {
 }
 
 #[test]
+fn a_link_that_took_the_name_of_a_folder_around_a_repository_is_moved_away() {
+    for tier in TIERS {
+        for folder in ["nested", "vendor"] {
+            let project = Project::new();
+            let attack = format!(
+                "mv {folder} x; cp -r x evil; for place in evil evil/sub; do [ -e $place/.git ] || continue; \
+                 rm -rf $place/.git; git init -q $place; git config --file $place/.git/config core.fsmonitor \"$EVIL\"; \
+                 done; ln -s evil {folder}"
+            );
+            let data = project.attack(tier, &attack);
+            let told = data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}"));
+            assert!(told.contains(&format!("/{folder}; what the command made is in")), "{told}");
+            // Git finds the repository of the root there, or nothing.
+            let _ = project.person("for place in nested vendor/sub; do git -C $place status; done");
+            assert!(!project.mark.exists(), "{tier:?} {folder}: git executed what a command left");
+        }
+    }
+}
+
+#[test]
 fn closing_a_folder_does_not_keep_it_from_being_put_back() {
     let project = Project::new();
     for attack in [

@@ -6,12 +6,12 @@ use std::fs;
 use eyelet::Tool as _;
 use eyelet::tools::{Bash, BashArgs};
 use eyelet_sandbox::Tier;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::TempTree;
 
 use crate::mcp_client::Server;
 use crate::run::{binary, command};
-use crate::sandbox::{Workspace, envelope, is_root};
+use crate::sandbox::{FIRST, FULL, SECOND, Workspace, envelope, is_root};
 use crate::sandbox_rounds::{children, session};
 
 fn open_files(process: u32) -> usize {
@@ -19,9 +19,9 @@ fn open_files(process: u32) -> usize {
 }
 
 /// A server that may have so many files open.
-fn limited(tree: &TempTree, files: usize) -> Server {
+fn limited(tree: &TempTree, files: usize, flags: &[&str]) -> Server {
     let mut limited = std::process::Command::new("sh");
-    let script = format!("ulimit -n {files}; exec \"$0\" mcp --sandbox full");
+    let script = format!("ulimit -n {files}; exec \"$0\" mcp {}", flags.join(" "));
     limited.args(["-c", &script]).arg(binary()).current_dir(tree.path()).env_clear();
     let like = command(tree);
     limited.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -46,25 +46,76 @@ fn calls(server: &mut Server, count: usize, command: &str) -> usize {
     well
 }
 
+/// Whether load tests run at their whole size, which takes minutes.
+fn is_whole() -> bool {
+    std::env::var_os("EYELET_TEST_WHOLE").is_some()
+}
+
 #[test]
 fn two_thousand_commands_leave_no_process_and_no_open_file_in_the_server() {
-    let tree = TempTree::new("");
-    // One file that is left behind by each call would soon be one too many.
-    let mut server = limited(&tree, 128);
-    assert_eq!(calls(&mut server, 40, "true"), 40);
-    // The files of a server can be seen by root alone.
-    let files = |server: &Server| is_root().then(|| open_files(server.id()));
-    let before = files(&server);
-    for _ in 0..50 {
+    let sandboxed = if is_whole() { 50 } else { 4 };
+    for (flags, rounds) in [(FULL, 50), (FIRST, sandboxed), (SECOND, sandboxed)] {
+        let tree = TempTree::new("");
+        // One file that is left behind by each call would soon be one too many.
+        let mut server = limited(&tree, 128, flags);
         assert_eq!(calls(&mut server, 40, "true"), 40);
+        // The files of a server can be seen by root alone.
+        let files = |server: &Server| is_root().then(|| open_files(server.id()));
+        let before = files(&server);
+        for _ in 0..rounds {
+            assert_eq!(calls(&mut server, 40, "true"), 40);
+        }
+        assert_eq!((children(server.id()), files(&server)), (vec![], before), "{flags:?}");
     }
-    assert_eq!((children(server.id()), files(&server)), (vec![], before));
+}
+
+#[test]
+fn floods_never_take_more_room_than_a_session_has_and_say_what_had_to_go() {
+    let (kept, flood) = if is_whole() { (256 << 20, 200_000_000) } else { (2 << 20, 1_600_000) };
+    let tree = TempTree::new("temp/");
+    // All room that there is: what a session may have, and a little for its folders.
+    let room = 4 * kept + (1 << 20);
+    let script = format!(
+        "mount -t tmpfs -o size={room},mode=700 none temp && TMPDIR=$PWD/temp exec \"$0\" mcp --reply envelope --spill-bytes {kept}"
+    );
+    let mut unshare = std::process::Command::new("unshare");
+    unshare.args(["-Urm", "sh", "-c", &script]).arg(binary()).current_dir(tree.path());
+    let mut server = Server::run(&mut unshare);
+    server.greet("test", &json!({}));
+    let answer = |server: &mut Server| -> Value {
+        let answer = server.message();
+        serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
+    };
+    let (mut files, mut removed) = (BTreeSet::new(), 0);
+    for _ in 0..10 {
+        // Five at once are nearly all that a session may have.
+        for _ in 0..5 {
+            server.send_call("bash", json!({ "command": format!("head -c {flood} /dev/zero") }));
+        }
+        for _ in 0..5 {
+            let data = &answer(&mut server)["data"];
+            assert_eq!(
+                (&data["exit_code"], &data["stdout_total_bytes"]),
+                (&json!(0), &json!(flood))
+            );
+            assert!(data.get("stdout_spill_error").is_none(), "{data}");
+            files.insert(data["stdout_file"].as_str().unwrap().to_owned());
+            removed += data["spill_removed"].as_array().map_or(0, Vec::len);
+        }
+    }
+    let names: Vec<_> = files.iter().cloned().collect();
+    let command = format!("stat -c %s {} 2>/dev/null; true", names.join(" "));
+    server.send_call("bash", json!({ "command": command }));
+    let sizes = answer(&mut server)["data"]["stdout"].as_str().unwrap().to_owned();
+    let whole = sizes.lines().filter(|size| *size == flood.to_string()).count();
+    assert_eq!((files.len(), sizes.lines().count(), removed), (50, whole, 50 - whole));
+    assert!(whole >= 5, "{whole} are left");
 }
 
 #[test]
 fn with_few_files_every_call_is_answered_and_the_next_one_works() {
     let tree = TempTree::new("");
-    let mut server = limited(&tree, 64);
+    let mut server = limited(&tree, 64, FULL);
     let well = calls(&mut server, 100, "echo out; echo err >&2; sleep 0.01");
     assert!(well > 0, "not one ran");
     let said = server.text("bash", json!({ "command": "echo works" }));

@@ -14,7 +14,9 @@ use eyelet_sandbox::{ProcessStat, Supervisor, Tier, TierChoice};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::run::binary;
-use crate::sandbox::{SUPERVISED, Workspace, envelope, marked, marker, within};
+use crate::sandbox::{
+    FIRST, SECOND, SUPERVISED, Workspace, envelope, marked, marker, with_marker, within,
+};
 
 const ROUNDS: usize = 12;
 
@@ -25,6 +27,11 @@ fn pid(process: &Child) -> Pid {
 /// A call whose command has started two processes that would stay for ever.
 fn under_way(workspace: &Workspace, flags: &[&str], marker: &str) -> Child {
     let command = format!("echo early; setsid sleep {marker} & sleep {marker}; true");
+    begun(workspace, flags, marker, &command)
+}
+
+/// A call whose command starts two processes with the marker, as soon as it has.
+fn begun(workspace: &Workspace, flags: &[&str], marker: &str, command: &str) -> Child {
     let mut eyelet = workspace.eyelet(flags);
     eyelet.args(["call", "bash", &serde_json::json!({ "command": command }).to_string()]);
     let child = eyelet.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -89,6 +96,52 @@ fn when_a_supervisor_is_killed_the_call_answers_and_nothing_is_left() {
             assert_eq!(answer["data"]["stdout"], "early\n", "{flags:?} {answer}");
             assert_ne!(answer["data"]["exit_code"], 0, "{flags:?} {answer}");
             assert!(within(Duration::from_secs(10), || marked(&marker) == 0), "{flags:?} {round}");
+        }
+    }
+}
+
+#[test]
+fn when_a_supervisor_is_killed_protected_paths_are_put_back_or_told() {
+    const NOBODY: &str = "protected paths in it may have changed, the supervisor ended";
+    for flags in [FIRST, SECOND] {
+        for round in 0..ROUNDS {
+            let workspace = Workspace::new(".vscode/tasks.json = kept");
+            let marker = marker();
+            let command = format!(
+                "echo evil > .mcp.json; echo evil > .vscode/tasks.json; setsid sleep {marker} & sleep {marker}; \
+                 echo on > gone-on"
+            );
+            let eyelet = begun(&workspace, flags, &marker, &command);
+            let outer = children(eyelet.id())[0];
+            let inner = children(outer.as_raw_pid().unsigned_abs())[0];
+            let targets = [vec![outer], vec![inner], vec![inner, outer]][round % 3].clone();
+            // The second may have ended with the first.
+            for target in targets {
+                let _ = kill_process(target, Signal::KILL);
+            }
+            let answer = envelope(&eyelet.wait_with_output().unwrap());
+            let told = answer["data"]["sandbox_reverted"].to_string();
+            let now = (
+                fs::read_to_string(workspace.at(".vscode/tasks.json")).unwrap(),
+                workspace.at(".mcp.json").exists(),
+            );
+            let is_undone = now == ("kept".to_owned(), false);
+            // Behind namespaces the two die together, and what was there could not be written.
+            let is_told = told.contains("/.mcp.json; ") || told.contains(NOBODY);
+            assert!(is_told && (is_undone || told.contains(NOBODY)), "{flags:?} {round} {answer}");
+            if flags == SECOND && round % 3 < 2 {
+                assert!(is_undone && !told.contains(NOBODY), "{round} {now:?} {answer}");
+            }
+            assert!(flags == SECOND || now.0 == "kept", "{round} {now:?} {answer}");
+            if flags == SECOND && round % 3 == 2 {
+                // Without namespaces nobody is left to end what it started; itself does not go on.
+                for left in with_marker(&marker) {
+                    let _ = kill_process(left, Signal::KILL);
+                }
+            }
+            assert!(within(Duration::from_secs(10), || marked(&marker) == 0), "{flags:?} {round}");
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!workspace.at("gone-on").exists(), "{flags:?} {round}");
         }
     }
 }

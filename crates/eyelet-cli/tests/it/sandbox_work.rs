@@ -71,6 +71,31 @@ fn python_makes_environments_and_temp_files() {
 }
 
 #[test]
+fn pytest_has_its_temp_folders() {
+    for tier in TIERS {
+        let mut workspace = workshop(
+            "test_it.py = import os, subprocess\\n\
+             def test_file(tmp_path): (tmp_path / 'f').write_text('x'); assert (tmp_path / 'f').read_text() == 'x'\\n\
+             def test_folder(tmpdir): tmpdir.mkdir('d').join('f').write('y'); assert os.listdir(tmpdir) == ['d']\\n\
+             def test_factory(tmp_path_factory): assert tmp_path_factory.mktemp('m').is_dir()\\n\
+             def test_streams(capfd): subprocess.run(['echo', 'z'], check=True); assert capfd.readouterr().out == 'z\\\\n'\\n\
+             def test_where(tmp_path): assert str(tmp_path).startswith(os.environ['TMPDIR'] + '/')\\n",
+        );
+        // Wherever it is installed, the workspace is seen.
+        let mut copied = std::process::Command::new("cp");
+        copied.arg("-r").arg(testkit::pytest()).arg(workspace.at("lib"));
+        assert!(copied.status().unwrap().success());
+        workspace.set("PYTHONPATH", workspace.at("lib"));
+        let flags = [tier, &["--env", "PYTHONPATH"]].concat();
+        for _ in 0..2 {
+            let said = workspace.stdout(&flags, "python3 -m pytest -q test_it.py 2>&1");
+            assert!(said.contains("5 passed"), "{tier:?} {said}");
+        }
+        assert!(workspace.at(".pytest_cache").is_dir(), "{tier:?}");
+    }
+}
+
+#[test]
 fn npm_runs_scripts_and_make_runs_jobs() {
     for tier in TIERS {
         let workspace = workshop(

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+use rustix::process::Signal;
+
 use super::{landlock, layout::Layout, privileges, seccomp, sys};
 use crate::request::{Message, Program, SandboxRequest, Tier, framed};
 
@@ -34,6 +36,9 @@ fn prepare(request: &SandboxRequest, tier: Option<Tier>) -> Result<(), String> {
     rustix::process::setsid().map_err(|error| format!("a session of its own: {error}"))?;
     sys::reset_signals();
     privileges::limit_core().map_err(because("no core dumps"))?;
+    // Both supervisors may be killed at once; then at least this does not go on.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| format!("the death signal: {error}"))?;
     let Some(tier) = tier else { return Ok(()) };
     privileges::limit_processes(tier).map_err(because("a limit of processes"))?;
     landlock::apply(request, tier)?;

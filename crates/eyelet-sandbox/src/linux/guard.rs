@@ -5,29 +5,30 @@
 //! is. Paths are walked by handle and never through a link, because the command may have left one
 //! anywhere.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, openat};
 
-use super::layout::Layout;
 use super::reach;
 use super::repositories::{LEADING, Repositories};
-use super::snapshot::{Room, Snapshot, random_name, relocate};
+use super::snapshot::{Room, Snapshot, is_absence};
+use super::undo::{
+    FOLDER, Undone, by_handle, make_way, move_away, open_root, open_up, parent, put_anew, told,
+    tried,
+};
 use crate::request::{Place, Policy, Reverted, SandboxRequest, Strictness, Tier};
-
-const FOLDER: OFlags =
-    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// The folder in the private temp folder that takes what was undone.
-const REVERTED: &str = "eyelet-reverted";
 
 /// Everything that is looked after during one command.
 pub(super) struct Guard {
+    /// What is a folder on the way to something protected, or nothing yet: a root, and the way from
+    /// it. A link there would lead to something else.
+    ways: BTreeSet<(PathBuf, PathBuf)>,
     pinned: Vec<Pinned>,
     watched: Vec<Watched>,
 }
@@ -45,16 +46,20 @@ struct Watched {
     before: Option<Snapshot>,
 }
 
-/// Where the way to a watched path begins: at a root, or at one of the pinned folders.
+/// Where the way to a watched path begins.
 enum Base {
+    /// At a root.
     Root(PathBuf),
+    /// At a root, too; but the folder around it may be moved or removed with it.
+    Pointer(PathBuf),
+    /// At one of the pinned folders.
     Folder(usize),
 }
 
 impl Guard {
     /// Remembers what is there now.
     pub(super) fn new(request: &SandboxRequest, tier: Tier) -> io::Result<Self> {
-        let mut guard = Guard { pinned: Vec::new(), watched: Vec::new() };
+        let mut guard = Guard { ways: BTreeSet::new(), pinned: Vec::new(), watched: Vec::new() };
         if request.policy != Policy::WorkspaceWrite {
             return Ok(guard);
         }
@@ -65,7 +70,10 @@ impl Guard {
             guard.pinned.push(Pinned { root, below, handle });
         }
         let mut room = Room::new();
-        for (base, below) in guard.places(request, &repositories)? {
+        let mut places = guard.places(request, &repositories)?;
+        let links = guard.find_ways(&places)?;
+        places.extend(links);
+        for (base, below) in places {
             let before = guard.take(&base, &below, &mut room)?;
             let is_link = || guard.path(&base, &below).is_symlink();
             // A mount goes with a folder around it that is moved.
@@ -96,17 +104,69 @@ impl Guard {
                 add(Path::new(".git"));
             }
         }
-        let pointers = repositories.pointers.iter().filter_map(|path| split(request, path));
-        places.extend(pointers.map(|(root, below)| (Base::Root(root), below)));
         for number in 0..self.pinned.len() {
             places.extend(LEADING.iter().map(|name| (Base::Folder(number), name.into())));
         }
+        // What a link leads to counts as well.
+        let mut targets = BTreeSet::new();
+        for (base, below) in &places {
+            if !self.has_links(base, below)? {
+                continue;
+            }
+            let path = self.path(base, below);
+            targets.extend(targets_of(&path)?.into_iter().filter(|target| *target != path));
+        }
+        let targets = targets.iter().filter_map(|target| split(request, target));
+        places.extend(targets.map(|(root, below)| (Base::Root(root), below)));
+        let pointers = repositories.pointers.iter().filter_map(|path| split(request, path));
+        places.extend(pointers.map(|(root, below)| (Base::Pointer(root), below)));
         Ok(places)
+    }
+
+    /// Whether it is a link, or a step on the way to it is.
+    fn has_links(&self, base: &Base, below: &Path) -> io::Result<bool> {
+        for step in below.ancestors().filter(|step| !step.as_os_str().is_empty()) {
+            let found = reach::at(&self.path(base, step))?;
+            if found.is_some_and(|found| found.is_symlink()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes note of the folders on the ways to these places. Returns the links there.
+    fn find_ways(&mut self, places: &[(Base, PathBuf)]) -> io::Result<Vec<(Base, PathBuf)>> {
+        let from_root = |(base, below): &(Base, PathBuf)| match base {
+            Base::Root(root) | Base::Pointer(root) => Some((root.clone(), below.clone())),
+            Base::Folder(_) => None,
+        };
+        let pinned = self.pinned.iter().map(|pinned| (pinned.root.clone(), pinned.below.clone()));
+        let ends: Vec<_> = places.iter().filter_map(from_root).chain(pinned).collect();
+        let mut links = BTreeSet::new();
+        for (root, below) in ends {
+            let mut steps: Vec<&Path> = below.ancestors().skip(1).collect();
+            steps.retain(|step| !step.as_os_str().is_empty());
+            for step in steps.into_iter().rev() {
+                let found = reach::at(&root.join(step))?;
+                if found.as_ref().is_some_and(fs::Metadata::is_symlink) {
+                    links.insert((root.clone(), step.to_owned()));
+                    break;
+                }
+                if found.is_none_or(|found| found.is_dir()) {
+                    self.ways.insert((root.clone(), step.to_owned()));
+                }
+            }
+        }
+        Ok(links.into_iter().map(|(root, below)| (Base::Root(root), below)).collect())
     }
 
     /// Undoes what has changed.
     pub(super) fn restore(self, request: &SandboxRequest, tier: Tier) -> Vec<Reverted> {
         let mut reverted = Vec::new();
+        for (root, below) in &self.ways {
+            let cleared = tried(|| clear(root, below, request, tier));
+            reverted.extend(told(&root.join(below), cleared));
+        }
         for pinned in &self.pinned {
             let undone = tried(|| pinned.put_back(request, tier));
             reverted.extend(told(&pinned.root.join(&pinned.below), undone));
@@ -119,7 +179,7 @@ impl Guard {
     }
 
     /// Where something has changed, moves away what is there, and puts back what was. None where
-    /// nothing has, or there is nothing to put it in.
+    /// nothing has.
     fn undo(&self, watched: &Watched, request: &SandboxRequest, tier: Tier) -> Undone {
         let is_as_before = |now: &io::Result<Option<Snapshot>>| {
             now.as_ref().is_ok_and(|now| *now == watched.before)
@@ -133,9 +193,13 @@ impl Guard {
             return Ok(None);
         }
         let is_there = !matches!(now, Ok(None));
-        let Some((parent, name)) = self.parent(&watched.base, &watched.below)? else {
-            return Ok(None);
+        let parent = match self.parent(&watched.base, &watched.below)? {
+            None if watched.before.is_some() && matches!(watched.base, Base::Root(_)) => {
+                make_way(self.base(&watched.base)?, &watched.below)?
+            }
+            parent => parent,
         };
+        let Some((parent, name)) = parent else { return Ok(None) };
         let place = by_handle(&parent, name);
         let path = self.path(&watched.base, &watched.below);
         let moved_to = match is_there {
@@ -143,7 +207,7 @@ impl Guard {
             false => None,
         };
         if let Some(before) = &watched.before {
-            before.put(&place)?;
+            put_anew(before, &place)?;
         }
         Ok(Some(moved_to))
     }
@@ -161,7 +225,7 @@ impl Guard {
 
     fn base(&self, base: &Base) -> io::Result<OwnedFd> {
         match base {
-            Base::Root(root) => open_root(root),
+            Base::Root(root) | Base::Pointer(root) => open_root(root),
             Base::Folder(number) => match self.pinned.get(*number) {
                 Some(pinned) => pinned.handle.try_clone(),
                 None => Err(io::ErrorKind::NotFound.into()),
@@ -172,7 +236,7 @@ impl Guard {
     /// As it is told.
     fn path(&self, base: &Base, below: &Path) -> PathBuf {
         match base {
-            Base::Root(root) => root.join(below),
+            Base::Root(root) | Base::Pointer(root) => root.join(below),
             Base::Folder(number) => match self.pinned.get(*number) {
                 Some(pinned) => pinned.root.join(&pinned.below).join(below),
                 None => below.to_owned(),
@@ -211,93 +275,26 @@ impl Pinned {
     }
 }
 
-/// None where nothing had to be done; else where the command's version is now, if anywhere.
-type Undone = io::Result<Option<Option<PathBuf>>>;
-
-/// Does it once more where it failed: what the system lacked may be there again.
-fn tried(undo: impl Fn() -> Undone) -> Undone {
-    undo().or_else(|_| undo())
-}
-
-fn told(path: &Path, undone: Undone) -> Option<Reverted> {
-    let is_undone = undone.is_ok();
-    let moved_to = undone.unwrap_or(Some(None))?;
-    Some(Reverted { path: path.into(), moved_to: moved_to.map(Into::into), is_undone })
-}
-
-/// Moves what stands at `place` to where no program looks for it. Returns the new path, as a command
-/// names it. `path` is the place's own.
-fn move_away(
-    place: &Path,
-    path: &Path,
-    request: &SandboxRequest,
-    tier: Tier,
-) -> io::Result<PathBuf> {
-    // A folder that its owner may not write cannot be moved to another.
-    make_writable(place, place.symlink_metadata());
-    let new_name = random_name(path.file_name().unwrap_or_default())?;
-    if let Some(temp) = &request.private_temp {
-        let moved = session_folder(&temp.path)
-            .and_then(|folder| relocate(place, &by_handle(&folder, &new_name)));
-        if moved.is_ok() {
-            let path = temp.path.join(REVERTED).join(&new_name);
-            return Ok(Layout::of(request, tier).inside(&path));
-        }
+/// Moves away what is no folder and stands on a way where a folder was, or nothing.
+fn clear(root: &Path, below: &Path, request: &SandboxRequest, tier: Tier) -> Undone {
+    let Some((parent, name)) = parent(open_root(root)?, below)? else { return Ok(None) };
+    let place = by_handle(&parent, name);
+    let is_clear = match place.symlink_metadata() {
+        Err(error) if is_absence(&error) => true,
+        found => found?.is_dir(),
+    };
+    if is_clear {
+        return Ok(None);
     }
-    // Beside it, under a name that no program looks for.
-    let mut beside = OsStr::new("eyelet-reverted-").to_owned();
-    beside.push(&new_name);
-    fs::rename(place, place.with_file_name(&beside))?;
-    Ok(path.with_file_name(beside))
+    open_up(open_root(root)?, below);
+    Ok(Some(Some(move_away(&place, &root.join(below), request, tier)?)))
 }
 
-fn session_folder(temp: &Path) -> io::Result<OwnedFd> {
-    let temp = openat(CWD, temp, FOLDER, Mode::empty())?;
-    match rustix::fs::mkdirat(&temp, REVERTED, Mode::RWXU) {
-        Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-        Err(error) => return Err(error.into()),
-    }
-    Ok(openat(&temp, REVERTED, FOLDER, Mode::empty())?)
-}
-
-/// The folder that holds `below`, if every step to it from `here` is a folder and no link.
-fn parent(mut here: OwnedFd, below: &Path) -> io::Result<Option<(OwnedFd, &OsStr)>> {
-    let Some(name) = below.file_name() else { return Ok(None) };
-    for step in below.parent().into_iter().flat_map(Path::components) {
-        match openat(&here, step.as_os_str(), FOLDER, Mode::empty()) {
-            Ok(entered) => here = entered,
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(Some((here, name)))
-}
-
-fn open_root(root: &Path) -> io::Result<OwnedFd> {
-    Ok(openat(CWD, root, FOLDER & !OFlags::NOFOLLOW, Mode::empty())?)
-}
-
-/// Lets the owner into the folders on the way to `below`, who could not put anything there else.
-fn open_up(mut here: OwnedFd, below: &Path) {
-    for step in below.components() {
-        let folder = PathBuf::from(format!("/proc/self/fd/{}", here.as_raw_fd()));
-        make_writable(&folder, folder.metadata());
-        match openat(&here, step.as_os_str(), FOLDER, Mode::empty()) {
-            Ok(entered) => here = entered,
-            Err(_) => return,
-        }
-    }
-}
-
-fn make_writable(folder: &Path, found: io::Result<fs::Metadata>) {
-    let is_closed = |found: &fs::Metadata| found.is_dir() && found.mode() & 0o700 != 0o700;
-    if let Some(found) = found.ok().filter(is_closed) {
-        let mode = Permissions::from_mode(found.mode() & 0o7777 | 0o700);
-        // Where it is someone else's, the command could not close it either.
-        let _ = fs::set_permissions(folder, mode);
-    }
+/// What `path` leads to: as far as its folder, and whole.
+fn targets_of(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let folder = path.parent().map(reach::real).transpose()?.flatten();
+    let beside = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    Ok(beside.into_iter().chain(reach::real(path)?).collect())
 }
 
 /// The root that holds `path`, and the way from it.
@@ -305,9 +302,4 @@ fn split(request: &SandboxRequest, path: &Path) -> Option<(PathBuf, PathBuf)> {
     let below =
         |root: &Place| Some((root.path.clone(), path.strip_prefix(&root.path).ok()?.into()));
     request.roots.iter().find_map(below)
-}
-
-/// A path that starts at an open folder, whatever its name is by now.
-fn by_handle(folder: &OwnedFd, name: &OsStr) -> PathBuf {
-    Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name)
 }

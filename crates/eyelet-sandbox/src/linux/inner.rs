@@ -18,6 +18,7 @@ use rustix::process::{
     set_parent_process_death_signal,
 };
 
+use super::guard::Guard;
 use super::sys::Forked;
 use super::tree::{self, Reaped};
 use super::{command, namespaces, sys};
@@ -41,6 +42,8 @@ pub(super) struct SetupFailure {
 pub(super) struct Inner<'r> {
     pub(super) request: &'r SandboxRequest,
     pub(super) tier: Option<Tier>,
+    /// What the outer process looks after; a copy for the case that it is killed.
+    pub(super) guard: Option<Guard>,
     /// User and group outside, where there is a user namespace to map them into.
     pub(super) mapped: Option<(u32, u32)>,
     /// To the caller.
@@ -61,8 +64,25 @@ impl Inner<'_> {
         };
         if self.tier != Some(Tier::Namespaces) {
             tree::end_all(KILL_TIME);
+            self.stand_in();
         }
         std::process::exit(code)
+    }
+
+    /// Undoes what the outer process cannot undo any more. Behind namespaces nobody can: there this
+    /// process sees other mounts, and dies with the outer one.
+    fn stand_in(&mut self) {
+        let is_alone = loop {
+            match self.asked() {
+                Asked::Nothing => break false,
+                Asked::End => {}
+                Asked::EndNow => break true,
+            }
+        };
+        if let (true, Some(guard), Some(tier)) = (is_alone, self.guard.take(), self.tier) {
+            let reverted = guard.restore(self.request, tier);
+            self.tell(&Message::Gone(reverted));
+        }
     }
 
     fn set_up(&mut self) -> Setup {

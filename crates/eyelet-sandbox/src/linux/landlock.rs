@@ -171,7 +171,7 @@ fn all_but(hidden: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
             let entry = entry?;
             let path = entry.path();
             // A rule on a link would be one on its target.
-            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
             if !is_link && !split.contains(&path) && !hidden.contains(&path) {
                 allowed.push(path);
             }

@@ -14,5 +14,6 @@ mod seccomp;
 mod snapshot;
 mod sys;
 mod tree;
+mod undo;
 
 pub(crate) use outer::supervise;

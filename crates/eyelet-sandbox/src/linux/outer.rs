@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
 use rustix::net::SendFlags;
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, set_child_subreaper,
@@ -48,8 +49,15 @@ fn run() -> io::Result<()> {
         tell(&control, &Message::Examined(examine(&request, &control)));
         return Ok(());
     }
-    let reverted = match start(&request, &control) {
+    // The working directory may have been removed since it was chosen; no sandbox is to blame.
+    let is_nowhere = || rustix::process::getcwd(Vec::new()) == Err(Errno::NOENT);
+    let started = if is_nowhere() { Err(String::new()) } else { start(&request, &control) };
+    let reverted = match started {
         Ok(running) => running.watch(&request, &control, &signals),
+        Err(_) if is_nowhere() => {
+            tell(&control, &Message::NotStarted(libc::ENOENT));
+            Vec::new()
+        }
         Err(reason) => {
             tell(&control, &Message::Unavailable(reason));
             Vec::new()
@@ -141,7 +149,9 @@ fn start_in(
     let inner = match sys::fork_into(kinds) {
         Ok(Forked::Child) => {
             drop(channel);
-            Inner { request, tier, mapped, control, channel: theirs }.run()
+            // Handles of what is outside do not go into namespaces.
+            let guard = guard.filter(|_| tier == Some(Tier::Landlock));
+            Inner { request, tier, guard, mapped, control, channel: theirs }.run()
         }
         Ok(Forked::Parent(pid)) => pid,
         Err(error) => {
@@ -217,7 +227,7 @@ impl Running {
 
 fn reap(pid: Pid) {
     use rustix::process::{WaitOptions, waitpid};
-    while matches!(waitpid(Some(pid), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
+    while matches!(waitpid(Some(pid), WaitOptions::empty()), Err(Errno::INTR)) {}
 }
 
 /// Sets up the first tier, with nothing in it, to see whether the system allows it.

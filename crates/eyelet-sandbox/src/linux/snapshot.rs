@@ -79,17 +79,22 @@ impl Snapshot {
         }))
     }
 
-    /// Makes it anew at `path`, where nothing stands.
+    /// Makes it anew at `path`, where nothing stands, or what cannot be removed because something is
+    /// mounted there.
     pub(super) fn put(&self, path: &Path) -> io::Result<()> {
         match &self.content {
             Content::File(bytes) => {
-                let mut file =
-                    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-                file.write_all(bytes)?;
+                let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+                let mut options = OpenOptions::new();
+                options.write(true).create(true).truncate(true).mode(0o600).custom_flags(flags);
+                options.open(path)?.write_all(bytes)?;
             }
             Content::Link(target) => symlink(target, path)?,
             Content::Folder(entries) => {
-                fs::create_dir(path)?;
+                let is_there = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+                if !is_there {
+                    fs::create_dir(path)?;
+                }
                 for (name, entry) in entries {
                     entry.put(&path.join(name))?;
                 }
@@ -106,20 +111,31 @@ impl Snapshot {
     }
 }
 
-/// Moves what stands at `from` to `to`, where nothing does, by copying where it has to be.
+/// Moves what stands at `from` to `to`, where nothing does, by copying where it has to be. What
+/// something is mounted on stays, emptied if it is a folder.
 pub(super) fn relocate(from: &Path, to: &Path) -> io::Result<()> {
+    use io::ErrorKind::{CrossesDevices, ResourceBusy};
     match fs::rename(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+        Err(error) if matches!(error.kind(), CrossesDevices | ResourceBusy) => {
             if let Some(copy) = Snapshot::take(from, &mut Room::new())? {
                 copy.put(to)?;
             }
-            remove(from)
+            match remove(from) {
+                Err(error) if error.kind() == ResourceBusy && is_emptied(from) => Ok(()),
+                removed => removed,
+            }
         }
         renamed => renamed,
     }
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+/// Whether nothing is left of it but itself.
+fn is_emptied(path: &Path) -> bool {
+    let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    !is_folder || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+pub(super) fn remove(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() {
         fs::remove_dir_all(path)
     } else {

@@ -5,11 +5,14 @@ use std::path::PathBuf;
 
 use super::budget::{Extent, ReplyBudget};
 use super::capture::Shown;
-use super::removed::Removed;
 use super::{cut, names};
 
 /// How much of the reason is told why a stream is not kept.
 const MAX_REASON: usize = 100;
+/// How much of a protected path is told in the header.
+pub(crate) const MAX_NOTED_PATH: usize = 200;
+/// What the note of it takes, with a number and the words around them.
+pub(crate) const MAX_NOTE: usize = MAX_NOTED_PATH + 80;
 
 /// One stream of a command: what is shown of it, and where the rest is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,24 +145,26 @@ impl StreamReport {
     }
 }
 
-/// What is left of a reply for the two streams, where a file's path may take `path_bytes`.
-pub(crate) fn room(budget: ReplyBudget, path_bytes: usize) -> Extent {
+/// What is left of a reply for the two streams, where a file's path may take `path_bytes`, and a note
+/// of protected paths `note_bytes`.
+pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) -> Extent {
     // Twice four numbers of up to 20 digits, one of what was removed, and the words between and
     // around them.
     const NUMBERS_AND_WORDS: usize = 540;
-    budget.beside(NUMBERS_AND_WORDS + 2 * path_bytes.max(MAX_REASON) + path_bytes, 5)
+    let paths = 2 * path_bytes.max(MAX_REASON) + path_bytes;
+    budget.beside(NUMBERS_AND_WORDS + paths + note_bytes, 5)
 }
 
-/// The whole answer. `status` says how the command ended.
+/// The whole answer. `status` says how the command ended, `notes` what else its caller has to know.
 pub(crate) fn answer(
     status: &str,
     stdout: &StreamReport,
     stderr: &StreamReport,
-    removed: &Removed,
+    notes: impl IntoIterator<Item = String>,
 ) -> String {
     let mut text = format!("[{status}; stdout {}; stderr {}", stdout.summary(), stderr.summary());
-    if let Some(removed) = removed.summary() {
-        let _ = write!(text, "; {removed}");
+    for note in notes {
+        let _ = write!(text, "; {note}");
     }
     text.push(']');
     if stdout.total_bytes > 0 {

@@ -2,6 +2,7 @@ use expect_test::expect;
 
 use super::*;
 use crate::bound::capture::Piece;
+use crate::bound::removed::Removed;
 
 fn whole(text: &str, lines: u64) -> StreamReport {
     let shown = Shown::Whole(text.to_owned());
@@ -18,7 +19,7 @@ fn cut(shown: Shown, kept: Kept) -> StreamReport {
 
 /// The answer of a call that removed nothing.
 fn answer(status: &str, stdout: &StreamReport, stderr: &StreamReport) -> String {
-    super::answer(status, stdout, stderr, &Removed::default())
+    super::answer(status, stdout, stderr, [])
 }
 
 fn file() -> Kept {
@@ -104,7 +105,9 @@ fn a_stream_that_is_not_kept_whole_says_so() {
 #[test]
 fn what_had_to_go_is_told_in_the_header_one_by_name() {
     let mut removed = Removed::default();
-    let told = |removed: &Removed| super::answer("exit 0", &whole("a", 1), &whole("", 0), removed);
+    let told = |removed: &Removed| {
+        super::answer("exit 0", &whole("a", 1), &whole("", 0), removed.summary())
+    };
     removed.add("/tmp/one".into());
     assert_eq!(
         told(&removed),

@@ -12,6 +12,7 @@ pub use super::bash_report::BashReport;
 use crate::args;
 use crate::bound::capture::Keep;
 use crate::bound::names;
+use crate::bound::stream_text::MAX_NOTE;
 use crate::call::{SandboxPolicy, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::Limit;
@@ -125,7 +126,7 @@ impl Tool for Bash {
         }
         check_policy(turn.sandbox())?;
         let cwd = args.cwd.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
-        let path = turn.for_commands().resolve_path("cwd", cwd)?;
+        let path = turn.resolve_for_command("cwd", cwd)?;
         let shown = names::shown(path.shown().as_os_str());
         let directory = Directory::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
@@ -149,7 +150,10 @@ impl Tool for Bash {
             keeping,
             count: turn.progress.clone(),
         };
-        let outcome = process::run(&job, &watch).map_err(refused)?;
+        let outcome = process::run(&job, &watch).map_err(|refusal| match refusal {
+            Refusal::Io(error) if directory.is_removed() => unusable(&shown, &error),
+            refusal @ (Refusal::Io(_) | Refusal::Unavailable(_)) => refused(refusal),
+        })?;
         // A deadline of the turn may come first.
         let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
         Ok(BashReport::of(outcome, timeout_secs, turn.sandbox()))
@@ -232,7 +236,11 @@ fn shown_part(asked: Option<Keep>, turn: &TurnContext) -> (Keep, Window, Keeping
     let Some(budget) = turn.reply_budget else {
         return (asked.unwrap_or_default(), Window::Each(MAX_STREAM_BYTES), keeping);
     };
-    let (window, keeping) = Window::within(budget, keeping);
+    let note_bytes = match turn.sandbox() {
+        SandboxPolicy::WorkspaceWrite => MAX_NOTE,
+        SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::Full => 0,
+    };
+    let (window, keeping) = Window::within(budget, keeping, note_bytes);
     (asked.unwrap_or(Keep::Both), window, keeping)
 }
 

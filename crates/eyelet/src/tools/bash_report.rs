@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use eyelet_sandbox::{RawPath, Reverted};
+use eyelet_sandbox::{Fate, RawPath, Reverted};
 use serde::{Serialize, Serializer};
 
-use crate::bound::names;
 use crate::bound::removed::Removed;
 use crate::bound::stream_text::{self, StreamReport};
+use crate::bound::{cut, names};
 use crate::call::{SandboxPolicy, Stop};
 use crate::output::Report;
 use crate::world::process::{End, Outcome};
@@ -71,7 +71,8 @@ impl BashReport {
 
 impl Report for BashReport {
     fn content(&self) -> String {
-        stream_text::answer(&self.status(), &self.stdout, &self.stderr, &self.removed)
+        let notes = reverted_note(&self.sandbox_reverted).into_iter().chain(self.removed.summary());
+        stream_text::answer(&self.status(), &self.stdout, &self.stderr, notes)
     }
 
     fn success(&self) -> bool {
@@ -146,14 +147,29 @@ struct BashData<'a> {
 /// The path, and where the command's version of it is.
 fn reverted(reverted: &Reverted) -> String {
     let shown = |path: &RawPath| names::shown(path.0.as_os_str()).into_owned();
-    if !reverted.is_undone {
-        return format!(
-            "{}; it may have changed, and could not be put back",
-            shown(&reverted.path)
-        );
+    let path = shown(&reverted.path);
+    match &reverted.fate {
+        Fate::MovedTo(to) => format!("{path}; what the command made is in {}", shown(to)),
+        Fate::PutBack => format!("{path}; it was put back"),
+        Fate::Failed => format!("{path}; it may have changed, and could not be put back"),
+        Fate::Unseen => format!(
+            "{path}; protected paths in it may have changed, the supervisor ended before it looked"
+        ),
     }
-    match &reverted.moved_to {
-        Some(to) => format!("{}; what the command made is in {}", shown(&reverted.path), shown(to)),
-        None => format!("{}; it was put back", shown(&reverted.path)),
-    }
+}
+
+/// What a header says of protected paths: one by name, and first what is not as it was.
+fn reverted_note(reverted: &[Reverted]) -> Option<String> {
+    let (failed, undone): (Vec<_>, Vec<_>) =
+        reverted.iter().partition(|told| matches!(told.fate, Fate::Failed | Fate::Unseen));
+    let (what, paths) = match failed.is_empty() {
+        true => ("protected and undone", undone),
+        false => ("protected and could not be put back", failed),
+    };
+    let first = names::shown(paths.first()?.path.0.as_os_str());
+    let first = cut::at_most(&first, stream_text::MAX_NOTED_PATH);
+    Some(match paths.len() - 1 {
+        0 => format!("{what}: {first}"),
+        more => format!("{what}: {first} and {more} more"),
+    })
 }

@@ -249,6 +249,7 @@ fn breadth_first(
             Err(error) if directory.is_none() => return Err(unreadable(&error)),
             Err(_) => Vec::new(),
         };
+        top.check_whole().map_err(|error| unreadable(&error))?;
         watch.check().map_err(|stop| stop.error("list_dir", watch))?;
         let level = directory.map_or(0, |id| found.tree().level(id) + 1);
         for name in names {

@@ -5,7 +5,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -152,23 +153,43 @@ impl TurnContext {
     /// # Errors
     /// `invalid_input` for a path with a NUL, `outside_root` where the roots do not hold it.
     pub fn resolve_path(&self, argument: &str, text: &str) -> Result<ConfinedPath, ToolError> {
+        self.resolve(argument, text, "--root DIR at the start adds one, --read-anywhere lifts them")
+    }
+
+    /// The directory for a command, whose roots nothing lifts.
+    pub(crate) fn resolve_for_command(
+        &self,
+        argument: &str,
+        text: &str,
+    ) -> Result<ConfinedPath, ToolError> {
+        let reach = if self.roots.is_empty() { self.reach } else { Reach::Roots };
+        let turn = self.clone().with_reach(reach);
+        turn.resolve(argument, text, "--root DIR at the start adds one")
+    }
+
+    fn resolve(&self, argument: &str, text: &str, widen: &str) -> Result<ConfinedPath, ToolError> {
         if text.contains('\0') {
             return Err(ToolError::invalid_input(format!(
                 "{argument} must not contain a NUL character"
             )));
         }
         let asked = format!("{argument} `{}`", names::shown_text(text));
-        self.confine_as(&asked, self.absolute(text))
+        self.confine_as(&asked, self.absolute(text), widen)
             .map_err(|outside| ToolError::new(ErrorCode::OutsideRoot, outside.as_ref()))
     }
 
     /// An absolute path for this turn; none where the roots do not hold it.
     pub(crate) fn confine(&self, shown: PathBuf) -> Option<ConfinedPath> {
-        self.confine_as("path", shown).ok()
+        self.confine_as("path", shown, "").ok()
     }
 
-    fn confine_as(&self, asked: &str, shown: PathBuf) -> Result<ConfinedPath, Arc<str>> {
-        let outside: Arc<str> = self.outside(asked).into();
+    fn confine_as(
+        &self,
+        asked: &str,
+        shown: PathBuf,
+        widen: &str,
+    ) -> Result<ConfinedPath, Arc<str>> {
+        let outside: Arc<str> = self.outside(asked, widen).into();
         let hidden = format!("{asked} is hidden: it may hold secrets, or --deny names it").into();
         let removed = self.spill.as_ref().and_then(|spill| spill.removed(&shown));
         let removed = removed.map(|what| format!("{asked} {what}").into());
@@ -200,16 +221,25 @@ impl TurnContext {
         temp.root(settings.tier())
     }
 
-    /// What is told of a path that leads out of the roots.
-    fn outside(&self, asked: &str) -> String {
+    /// What is told of a path that leads out of the roots; `widen` says what would help.
+    fn outside(&self, asked: &str, widen: &str) -> String {
         let roots: Vec<_> =
             self.roots.iter().map(|root| names::shown(root.path.as_os_str())).collect();
-        let widen = "--root DIR at the start adds one, --read-anywhere lifts them";
         match roots.is_empty() {
             true => format!("{asked} is outside the roots, there are none; {widen}"),
             false => format!("{asked} is outside the roots ({}); {widen}", roots.join(", ")),
         }
     }
+}
+
+/// Whether this open directory has no name any more.
+pub(crate) fn is_removed(directory: BorrowedFd<'_>) -> rustix::io::Result<bool> {
+    if rustix::fs::fstat(directory)?.st_nlink != 0 {
+        return Ok(false);
+    }
+    // There are file systems that count no links at all.
+    let name = std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    Ok(name.map_or(true, |name| name.as_os_str().as_bytes().ends_with(b" (deleted)")))
 }
 
 impl ConfinedPath {
@@ -240,11 +270,18 @@ impl ConfinedPath {
             }
             Unopened::System(error) => error.into(),
         })?;
-        if want == Want::RegularFile {
-            let stat = rustix::fs::fstat(&opened.handle)?;
-            if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-                return Err(OpenFailure::NotAFile);
+        match want {
+            Want::RegularFile => {
+                let stat = rustix::fs::fstat(&opened.handle)?;
+                if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                    return Err(OpenFailure::NotAFile);
+                }
             }
+            // A root stays open when it is removed, and would look like an empty directory.
+            Want::Directory if is_removed(opened.handle.as_fd())? => {
+                return Err(Errno::NOENT.into());
+            }
+            Want::Directory => {}
         }
         Ok(opened)
     }

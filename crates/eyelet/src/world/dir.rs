@@ -6,15 +6,15 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::sync::atomic::AtomicBool;
-#[cfg(target_os = "linux")]
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::{Errno, retry_on_intr};
 
 use crate::bound::tree::EntryKind;
 
-use super::confine::{ConfinedPath, OpenFailure, Opened, Veil, Want};
+use super::confine::{ConfinedPath, OpenFailure, Opened, Veil, Want, is_removed};
 
 /// What the system is asked for at once: several hundred names.
 #[cfg(target_os = "linux")]
@@ -28,17 +28,44 @@ pub(crate) struct Directory {
     was_read: AtomicBool,
     /// Where something in it, or below it, may be hidden.
     veil: Option<Veil>,
+    lack: Arc<Lack>,
+}
+
+/// The system's error where it lacked something at a directory or below it: files or memory, which
+/// says nothing of what was to be opened.
+#[derive(Debug, Default)]
+struct Lack(AtomicI32);
+
+impl Lack {
+    /// What the system answered, noted where it lacked something.
+    fn noted<T>(&self, answer: rustix::io::Result<T>) -> rustix::io::Result<T> {
+        answer.inspect_err(|error| {
+            if matches!(*error, Errno::MFILE | Errno::NFILE | Errno::NOMEM) {
+                self.0.store(error.raw_os_error(), Ordering::Relaxed);
+            }
+        })
+    }
 }
 
 impl Directory {
     /// Opens the directory that a call asked for; a link to one is followed.
     pub(crate) fn open(path: &ConfinedPath) -> Result<Directory, OpenFailure> {
         let Opened { handle, veil } = path.open(Want::Directory)?;
-        Ok(Directory::new(handle, veil))
+        Ok(Directory { handle, was_read: AtomicBool::new(false), veil, lack: Arc::default() })
     }
 
-    fn new(handle: OwnedFd, veil: Option<Veil>) -> Directory {
-        Directory { handle, was_read: AtomicBool::new(false), veil }
+    /// Fails where something in it, or below it, was passed over because the system lacked files or
+    /// memory: what was found is not all there is.
+    pub(crate) fn check_whole(&self) -> io::Result<()> {
+        match self.lack.0.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            number => Err(io::Error::from_raw_os_error(number)),
+        }
+    }
+
+    /// Whether it was removed meanwhile.
+    pub(crate) fn is_removed(&self) -> bool {
+        is_removed(self.handle.as_fd()).unwrap_or(false)
     }
 
     /// Opens the directory `name` in this one, if it is one and no link.
@@ -51,13 +78,19 @@ impl Directory {
         if self.hides(name) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let handle = rustix::fs::openat(&self.handle, name, flags, Mode::empty())?;
+        let handle = self.open_entry(name, flags)?;
         let veil = self.veil.as_ref().and_then(|veil| {
             let real = veil.real.join(name);
-            let hidden = std::sync::Arc::clone(&veil.hidden);
+            let hidden = Arc::clone(&veil.hidden);
             hidden.concerns(&real).then_some(Veil { hidden, real })
         });
-        Ok(Directory::new(handle, veil))
+        let lack = Arc::clone(&self.lack);
+        Ok(Directory { handle, was_read: AtomicBool::new(false), veil, lack })
+    }
+
+    fn open_entry(&self, name: &OsStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        let open = || rustix::fs::openat(&self.handle, name, flags, Mode::empty());
+        self.lack.noted(retry_on_intr(open))
     }
 
     /// Opens the directory at the end of `names`, one step at a time.
@@ -74,8 +107,9 @@ impl Directory {
             None => {
                 // It shares its position with this one.
                 let was_read = AtomicBool::new(true);
-                let handle = self.handle.try_clone()?;
-                Ok(Directory { handle, was_read, veil: self.veil.clone() })
+                let handle = self.lack.noted(rustix::io::fcntl_dupfd_cloexec(&self.handle, 0))?;
+                let lack = Arc::clone(&self.lack);
+                Ok(Directory { handle, was_read, veil: self.veil.clone(), lack })
             }
         }
     }
@@ -92,8 +126,8 @@ impl Directory {
         if self.hides(name) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let handle = rustix::fs::openat(&self.handle, name, flags, Mode::empty())?;
-        let stat = rustix::fs::fstat(&handle)?;
+        let handle = self.open_entry(name, flags)?;
+        let stat = self.lack.noted(retry_on_intr(|| rustix::fs::fstat(&handle)))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
@@ -102,7 +136,8 @@ impl Directory {
 
     /// What the system says of the entry `name`; a link is not followed.
     pub(super) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
-        Ok(rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?)
+        let stat = || rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
+        Ok(self.lack.noted(retry_on_intr(stat))?)
     }
 
     /// Hands everything in this directory but `.`, `..` and what is hidden to `visit`, in the
@@ -136,8 +171,9 @@ impl Directory {
             let entry = match entry {
                 Ok(entry) => entry,
                 // Removed meanwhile: it has no more entries.
-                Err(rustix::io::Errno::NOENT) => break,
-                Err(error) => return Err(error.into()),
+                Err(Errno::NOENT) => break,
+                Err(Errno::INTR) => continue,
+                Err(error) => return Ok(self.lack.noted(Err(error))?),
             };
             if visit(entry.file_name(), entry.file_type()).is_break() {
                 break;

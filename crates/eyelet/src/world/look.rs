@@ -258,7 +258,13 @@ struct Watched<'w, S> {
 
 impl<S: io::Read> io::Read for Watched<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.watch.check().map_err(|_| io::Error::other("stopped"))?;
-        self.source.read(buffer)
+        loop {
+            self.watch.check().map_err(|_| io::Error::other("stopped"))?;
+            match self.source.read(buffer) {
+                // Not everyone between here and the searcher goes on by itself.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
     }
 }

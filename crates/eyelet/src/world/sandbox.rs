@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use eyelet_sandbox::{Place, Policy, Program, Raw, RawPath, SandboxRequest, Supervisor};
 
-use super::confine::Root;
+use super::confine::{Root, is_removed};
 use super::denied;
 use super::process::Refusal;
 use super::program;
+use crate::bound::names;
 use crate::call::{SandboxPolicy, TurnContext};
 use crate::sandbox::{PROTECTED, SandboxSettings};
 
@@ -134,6 +135,10 @@ fn working_directory(turn: &TurnContext) -> Result<Place, Refusal> {
 /// Where a root is now, whatever it was called when it was opened.
 fn place(root: &Root) -> std::io::Result<Place> {
     let handle: BorrowedFd<'_> = root.handle();
+    if is_removed(handle)? {
+        let reason = format!("the root `{}` was removed", names::shown(root.path().as_os_str()));
+        return Err(std::io::Error::new(std::io::ErrorKind::NotFound, reason));
+    }
     let path = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))?;
     // The standard library has one type for these numbers on all systems.
     let found = File::from(handle.try_clone_to_owned()?).metadata()?;

@@ -110,6 +110,10 @@ pub(crate) fn search(
     )?;
     let (mut tally, waiting) = hunt::gather(workers);
     tally.add(&hunt.newest_first(waiting, &top)?);
+    if let Err(error) = top.directory.check_whole() {
+        let error = ToolError::io("path could not be searched whole", &error);
+        return Err(SearchFailure::Failed(error));
+    }
     Ok((tally, hunt.into_newest()))
 }
 

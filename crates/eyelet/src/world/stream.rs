@@ -35,15 +35,20 @@ pub(crate) enum Window {
 pub(crate) type Keeping = Result<Arc<Spill>, &'static str>;
 
 impl Window {
-    /// What of the two outputs fits into a reply. Files with paths that leave no room are not kept.
-    pub(crate) fn within(budget: ReplyBudget, keeping: Keeping) -> (Window, Keeping) {
+    /// What of the two outputs fits into a reply beside a note of so many bytes. Files with paths that
+    /// leave no room are not kept.
+    pub(crate) fn within(
+        budget: ReplyBudget,
+        keeping: Keeping,
+        note_bytes: usize,
+    ) -> (Window, Keeping) {
         let path_bytes = keeping.as_ref().map_or(0, |spill| spill.path_bytes());
-        let room = stream_text::room(budget, path_bytes);
+        let room = stream_text::room(budget, path_bytes, note_bytes);
         if room.bytes >= LEAST_ROOM {
             return (Window::Shared(room), keeping);
         }
         let why = "the path of the temp folder is too long for a reply of this size";
-        (Window::Shared(stream_text::room(budget, 0)), Err(why))
+        (Window::Shared(stream_text::room(budget, 0, note_bytes)), Err(why))
     }
 }
 

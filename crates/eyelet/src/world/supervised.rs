@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use eyelet_sandbox::{Message, Received, Reverted, Supervised};
+use eyelet_sandbox::{Fate, Message, Place, Policy, Received, Reverted, Supervised};
 
 use super::dir::Directory;
 use super::process::Refusal;
@@ -22,7 +22,8 @@ pub(super) struct Supervisee {
     is_started: bool,
     exit_code: Option<i32>,
     is_gone: bool,
-    reverted: Vec<Reverted>,
+    /// None until the supervisor has looked.
+    reverted: Option<Vec<Reverted>>,
 }
 
 impl Supervisee {
@@ -41,7 +42,7 @@ impl Supervisee {
             is_started: false,
             exit_code: None,
             is_gone: false,
-            reverted: Vec::new(),
+            reverted: None,
         };
         Ok((supervisee, outputs))
     }
@@ -82,8 +83,15 @@ impl Supervisee {
         (!self.is_started).then(|| Refusal::Unavailable(reason.to_owned()))
     }
 
+    /// What became of protected paths.
     pub(super) fn take_reverted(&mut self) -> Vec<Reverted> {
-        std::mem::take(&mut self.reverted)
+        let request = &self.order.request;
+        let told = self.reverted.take();
+        let unseen = || match request.policy {
+            Policy::WorkspaceWrite => request.roots.iter().map(unseen).collect(),
+            Policy::ReadOnly | Policy::Full => Vec::new(),
+        };
+        told.unwrap_or_else(unseen)
     }
 
     fn look(&mut self) -> Result<(), Refusal> {
@@ -103,7 +111,7 @@ impl Supervisee {
                 }
                 Received::Message(Message::Exited(code)) => self.exit_code = Some(code),
                 Received::Message(Message::Gone(reverted)) => {
-                    self.reverted = reverted;
+                    self.reverted = Some(reverted);
                     self.is_gone = true;
                 }
                 Received::Message(Message::Examined(_)) => {}
@@ -113,4 +121,8 @@ impl Supervisee {
         }
         Ok(())
     }
+}
+
+fn unseen(root: &Place) -> Reverted {
+    Reverted { path: root.path.clone().into(), fate: Fate::Unseen }
 }

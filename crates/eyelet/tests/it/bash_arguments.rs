@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use expect_test::expect;
 use eyelet::tools::{Bash, BashArgs};
-use eyelet::{Environment, ErrorCode, Root, SandboxPolicy, Tool as _, TurnContext};
+use eyelet::{Environment, ErrorCode, Reach, Root, SandboxPolicy, Tool as _, TurnContext};
 use serde_json::json;
 use testkit::{TempTree, is_root};
 
@@ -97,9 +97,9 @@ fn the_directory_is_the_one_that_was_checked() {
 
         cwd `/repo/file` cannot be used: Not a directory (os error 20)
         cwd `/repo/missing` cannot be used: No such file or directory (os error 2)
-        cwd `outward` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them
-        cwd `..` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them
-        cwd `/` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them
+        cwd `outward` is outside the roots (/repo); --root DIR at the start adds one
+        cwd `..` is outside the roots (/repo); --root DIR at the start adds one
+        cwd `/` is outside the roots (/repo); --root DIR at the start adds one
         cwd must not contain a NUL character"#]]
     .assert_eq(&answers.join("\n"));
 
@@ -111,6 +111,15 @@ fn the_directory_is_the_one_that_was_checked() {
         .expect("absolute")
         .with_root(Root::open(tree.path()).expect("it is there"));
     assert_eq!(failure(&outside, BashArgs::new("pwd")).0, ErrorCode::OutsideRoot);
+    // What lifts the roots from the other tools does not lift them from a command, and is not advised.
+    let lifted = confined.with_reach(Reach::Everything);
+    let told = text(&tree, &lifted, &json!({ "command": "pwd", "cwd": "/" }));
+    expect!["cwd `/` is outside the roots (/repo); --root DIR at the start adds one"]
+        .assert_eq(&told);
+    let rootless = free.with_reach(Reach::Roots);
+    let told = text(&tree, &rootless, &json!({ "command": "pwd" }));
+    expect!["cwd `/repo` is outside the roots, there are none; --root DIR at the start adds one"]
+        .assert_eq(&told);
 }
 
 #[test]

@@ -241,3 +241,33 @@ fn names_that_give_orders_are_names() {
     assert_eq!(listing.lines().count(), 501);
     assert!(listing.lines().skip(1).all(|line| line.starts_with("ignore previous")));
 }
+
+#[test]
+fn where_files_cannot_be_opened_for_want_of_handles_no_part_is_taken_for_the_whole() {
+    let name = "hostile_files::where_files_cannot_be_opened_for_want_of_handles_no_part_is_taken_for_the_whole";
+    testkit::in_own_process_after("ulimit -n 64", name, || {
+        let tree = TempTree::new("a/b/c/d/deep = needle\na/b/shallow = needle\nother = nothing");
+        let turn = turn(tree.path()).with_root(Root::open(tree.path()).unwrap());
+        let calls = [
+            ("list_dir", json!({ "dir_path": tree.path(), "depth": 9, "limit": 100 })),
+            ("grep_files", json!({ "pattern": "needle" })),
+        ];
+        let whole = calls.each_ref().map(|(tool, arguments)| content(&turn, tool, arguments));
+        assert!(whole.iter().all(|answer| answer.contains("deep")), "{whole:?}");
+        let null = || std::fs::File::open("/dev/null");
+        let mut taken: Vec<_> = std::iter::from_fn(|| null().ok()).collect();
+        let mut errors = [0; 2];
+        // With every round there is one more.
+        while taken.pop().is_some() {
+            for (((tool, arguments), whole), errors) in calls.iter().zip(&whole).zip(&mut errors) {
+                let answer = content(&turn, tool, arguments);
+                if answer != *whole {
+                    assert!(answer.starts_with("error io_error: "), "{tool}: {answer}");
+                    assert!(answer.ends_with("Too many open files (os error 24)"), "{answer}");
+                    *errors += 1;
+                }
+            }
+        }
+        assert!(errors.iter().all(|errors| (2..20).contains(errors)), "{errors:?}");
+    });
+}

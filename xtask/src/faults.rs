@@ -1,0 +1,236 @@
+//! Calls in which one system call fails: `strace` makes the first, the second, and so on, answer with an error.
+//!
+//! Whatever fails, a call ends in time, with the right answer or one that says what is wrong. A command reaches nothing
+//! that it must not reach, and what it made of protected paths is undone or told. All combinations would take
+//! hours; a run takes as many as there is time for, others each time.
+
+mod commands;
+mod looks;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::{Workspace, cargo};
+
+/// Other than root, who is told apart by hardly any check.
+const USER: u32 = 65534;
+/// How long all of it takes unless asked.
+const SECONDS: u64 = 900;
+/// A call that takes longer than its time and this is late.
+const LONG: &str = "25";
+/// The last of equal system calls that is made to fail.
+const MOST: usize = 130;
+
+const ERRORS: &[&str] = &[
+    "EINTR", "EAGAIN", "EIO", "ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EACCES", "EPERM", "ENOSYS",
+];
+
+/// One system call that fails in one way.
+struct Fault {
+    call: String,
+    error: &'static str,
+    number: usize,
+}
+
+/// Something to run again and again, and what must hold each time.
+trait Scene {
+    fn name(&self) -> String;
+    /// Makes everything as it was.
+    fn lay(&self) -> Result<(), String>;
+    fn command(&self) -> Vec<String>;
+    /// The system calls that fail, and how.
+    fn faults(&self) -> (&'static [&'static str], &'static [&'static str]);
+    /// What does not hold.
+    fn complaints(&self, seen: &Seen) -> Vec<String>;
+}
+
+/// What can be seen of one call.
+struct Seen {
+    /// None where a signal ended it.
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Where calls are made, and as whom.
+#[derive(Clone)]
+struct Stage {
+    top: PathBuf,
+    eyelet: PathBuf,
+    user: Option<u32>,
+}
+
+pub(crate) fn check(workspace: &Workspace, words: &[&str]) -> Result<(), String> {
+    let seconds = match words {
+        [] => SECONDS,
+        [seconds] => seconds.parse().map_err(|error| format!("{seconds}: {error}"))?,
+        [_, other, ..] => return Err(format!("one number of seconds, not `{other}` as well")),
+    };
+    let strace = Command::new("strace").arg("-V").stdout(Stdio::null()).status();
+    if !strace.is_ok_and(|status| status.success()) {
+        return Err("strace is missing on this machine".to_owned());
+    }
+    let built = cargo::built(workspace)?.eyelet;
+    let is_root =
+        Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout.trim_ascii() == b"0");
+    let users: &[Option<u32>] = if is_root { &[None, Some(USER)] } else { &[None] };
+    let share = Duration::from_secs(seconds) / (3 * u32::try_from(users.len()).unwrap_or(1));
+    let mut bad = 0;
+    for user in users {
+        let stage = Stage::new(&built, *user)?;
+        let scenes: [Box<dyn Scene>; 3] = [
+            Box::new(commands::Commands::new(&stage, &[])?),
+            Box::new(commands::Commands::new(&stage, &["--force-tier2"])?),
+            Box::new(looks::Looks::new(&stage)?),
+        ];
+        for scene in scenes {
+            bad += sweep(&stage, scene.as_ref(), share)?;
+        }
+        fs::remove_dir_all(&stage.top)
+            .map_err(|error| format!("{}: {error}", stage.top.display()))?;
+    }
+    if bad == 0 { Ok(()) } else { Err(format!("{bad} calls did not hold what they promise")) }
+}
+
+/// Runs a scene with faults for so long. Returns how often something did not hold.
+fn sweep(stage: &Stage, scene: &dyn Scene, time: Duration) -> Result<usize, String> {
+    scene.lay()?;
+    let plain = scene.complaints(&stage.run(&[], &scene.command())?);
+    if !plain.is_empty() {
+        return Err(format!("{} without any fault: {plain:?}", scene.name()));
+    }
+    scene.lay()?;
+    let faults = faults(stage, scene)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let first = usize::try_from(now).unwrap_or(0);
+    let until = Instant::now() + time;
+    let (mut runs, mut bad) = (0, 0);
+    // A large prime leads to all of them, and to different ones soon.
+    let order = (0..faults.len()).map(|index| (first + index * 7919) % faults.len().max(1));
+    for fault in order.filter_map(|index| faults.get(index)) {
+        if Instant::now() >= until {
+            break;
+        }
+        scene.lay()?;
+        let Fault { call, error, number } = fault;
+        let inject = format!("inject={call}:error={error}:when={number}");
+        let trace = format!("trace={call}");
+        let strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+        let seen = stage.run(&strace, &scene.command())?;
+        let mut complaints = scene.complaints(&seen);
+        match seen.code {
+            Some(124 | 137) => complaints.push("it does not end".to_owned()),
+            Some(101) | None => {
+                complaints.push(format!("it died: {:?} {}", seen.code, seen.stderr))
+            }
+            Some(_) => {}
+        }
+        runs += 1;
+        if !complaints.is_empty() {
+            bad += 1;
+            println!(
+                "   {call} {error} {number}: {complaints:?}\n      {}",
+                seen.stdout.trim_end()
+            );
+        }
+    }
+    println!("   {}: {runs} of {} faults, {bad} bad", scene.name(), faults.len());
+    Ok(bad)
+}
+
+/// Every fault that can happen: each system call as often as one process makes it.
+fn faults(stage: &Stage, scene: &dyn Scene) -> Result<Vec<Fault>, String> {
+    let logs = stage.folder("logs")?;
+    let strace =
+        ["strace".to_owned(), "-ff".to_owned(), "-o".to_owned(), format!("{}/log", logs.display())];
+    let strace: Vec<_> = strace.iter().map(String::as_str).collect();
+    stage.run(&strace, &scene.command())?;
+    let mut most: BTreeMap<String, usize> = BTreeMap::new();
+    for entry in fs::read_dir(&logs).map_err(|error| error.to_string())? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        let log = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let log = String::from_utf8_lossy(&log);
+        for (name, _) in log.lines().filter_map(|line| line.split_once('(')) {
+            *counts.entry(name).or_default() += 1;
+        }
+        for (name, count) in counts {
+            let most = most.entry(name.to_owned()).or_default();
+            *most = count.max(*most);
+        }
+    }
+    let (calls, errors) = scene.faults();
+    let mut faults = Vec::new();
+    for (call, count) in most.iter().filter(|(call, _)| calls.contains(&call.as_str())) {
+        for error in errors {
+            let numbers = 1..=(*count).min(MOST);
+            faults.extend(numbers.map(|number| Fault { call: call.clone(), error, number }));
+        }
+    }
+    Ok(faults)
+}
+
+impl Stage {
+    fn new(built: &Path, user: Option<u32>) -> Result<Self, String> {
+        // Not below `/tmp`, which a sandbox has of its own.
+        let name = format!("eyelet-faults-{}-{}", std::process::id(), user.unwrap_or(0));
+        let top = Path::new("/var/tmp").join(name);
+        let eyelet = top.join("eyelet");
+        let stage = Stage { top, eyelet, user };
+        fs::create_dir(&stage.top).map_err(|error| format!("{}: {error}", stage.top.display()))?;
+        stage.give(&stage.top)?;
+        fs::copy(built, &stage.eyelet).map_err(|error| format!("{}: {error}", built.display()))?;
+        stage.give(&stage.eyelet)?;
+        Ok(stage)
+    }
+
+    /// An empty folder of this name.
+    fn folder(&self, name: &str) -> Result<PathBuf, String> {
+        let path = self.top.join(name);
+        let failed = |error| format!("{}: {error}", path.display());
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+        fs::create_dir(&path).map_err(failed)?;
+        self.give(&path)?;
+        Ok(path)
+    }
+
+    fn file(&self, path: &Path, content: &str) -> Result<(), String> {
+        let failed = |error| format!("{}: {error}", path.display());
+        let made: Vec<_> = path.ancestors().skip(1).take_while(|folder| !folder.exists()).collect();
+        for folder in made.into_iter().rev() {
+            fs::create_dir(folder).map_err(failed)?;
+            self.give(folder)?;
+        }
+        fs::write(path, content).map_err(failed)?;
+        self.give(path)
+    }
+
+    fn give(&self, path: &Path) -> Result<(), String> {
+        let given = std::os::unix::fs::chown(path, self.user, self.user);
+        given.map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn run(&self, before: &[&str], command: &[String]) -> Result<Seen, String> {
+        let mut run = Command::new("timeout");
+        run.args(["-k", "1", LONG]).args(before).args(command).stdin(Stdio::null()).env_clear();
+        run.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        run.env("HOME", self.top.join("home")).env("TMPDIR", self.top.join("tmp"));
+        run.current_dir(&self.top);
+        if let Some(user) = self.user {
+            run.gid(user).uid(user);
+        }
+        let output = run.output().map_err(|error| format!("timeout: {error}"))?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let code = output.status.code().filter(|_| output.status.signal().is_none());
+        Ok(Seen { code, stdout: text(&output.stdout), stderr: text(&output.stderr) })
+    }
+}

@@ -1,0 +1,208 @@
+//! A command in the sandbox that tries everything it must not do.
+
+use std::fs;
+use std::net::{TcpListener, UdpSocket};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::{ERRORS, Scene, Seen, Stage};
+
+const SECRET: &str = "SECRET-4711";
+
+/// What a sandbox is made of. Not `close` and `poll`: Rust's own library ends a program where those fail.
+const CALLS: &[&str] = &[
+    "openat2",
+    "openat",
+    "read",
+    "getdents64",
+    "statx",
+    "fstat",
+    "newfstatat",
+    "readlink",
+    "readlinkat",
+    "lseek",
+    "pipe2",
+    "socketpair",
+    "clone",
+    "clone3",
+    "vfork",
+    "fork",
+    "execve",
+    "wait4",
+    "pidfd_open",
+    "signalfd4",
+    "write",
+    "sendto",
+    "recvfrom",
+    "ppoll",
+    "mkdir",
+    "mkdirat",
+    "unlink",
+    "unlinkat",
+    "rename",
+    "renameat2",
+    "symlinkat",
+    "chmod",
+    "lchown",
+    "flock",
+    "getcwd",
+    "chdir",
+    "dup2",
+    "fcntl",
+    "landlock_create_ruleset",
+    "landlock_add_rule",
+    "landlock_restrict_self",
+    "mount",
+    "mount_setattr",
+    "open_tree",
+    "move_mount",
+    "seccomp",
+    "prctl",
+    "capget",
+    "capset",
+    "setsid",
+    "prlimit64",
+    "unshare",
+    "getrandom",
+    "ioctl",
+    "socket",
+    "rt_sigprocmask",
+];
+
+/// What is protected, what it holds, and how a reply names it.
+const PROTECTED: &[(&str, Option<&str>, &str)] = &[
+    (".git/config", Some("[core]\n"), "/.git/config; "),
+    (".git/hooks/pre-commit", None, "/.git/hooks; "),
+    (".vscode/tasks.json", Some("kept\n"), "/.vscode; "),
+    (".cargo/config.toml", Some("kept\n"), "/.cargo"),
+    (".mcp.json", None, "/.mcp.json; "),
+];
+
+pub(super) struct Commands {
+    stage: Stage,
+    flags: &'static [&'static str],
+    attack: String,
+    /// How often a socket outside was reached.
+    reached: Arc<AtomicUsize>,
+}
+
+impl Commands {
+    pub(super) fn new(stage: &Stage, flags: &'static [&'static str]) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("a socket to be attacked: {error}");
+        let tcp = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
+        let udp = UdpSocket::bind("127.0.0.1:0").map_err(failed)?;
+        let ports =
+            (tcp.local_addr().map_err(failed)?.port(), udp.local_addr().map_err(failed)?.port());
+        let reached = Arc::new(AtomicUsize::new(0));
+        let counts = [Arc::clone(&reached), Arc::clone(&reached)];
+        let [by_tcp, by_udp] = counts;
+        std::thread::spawn(move || {
+            for _ in tcp.incoming() {
+                by_tcp.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        std::thread::spawn(move || {
+            while udp.recv(&mut [0; 16]).is_ok() {
+                by_udp.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let out = stage.top.join("out");
+        let out = out.display();
+        let attack = format!(
+            "echo begun; echo evil > {out}/canary; echo evil > {out}/new; cat ~/.ssh/id_rsa; echo evil >> .git/config; \
+             echo evil > .git/hooks/pre-commit; echo evil > .mcp.json; echo evil > .vscode/tasks.json; mkdir evil; \
+             echo evil > evil/config.toml; mv .cargo away; ln -s evil .cargo; (echo x > /dev/tcp/127.0.0.1/{}); \
+             (echo x > /dev/udp/127.0.0.1/{}); echo done; exit 3",
+            ports.0, ports.1
+        );
+        Ok(Commands { stage: stage.clone(), flags, attack, reached })
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.stage.top.join("w").join(path)
+    }
+
+    /// Protected paths that are not as they were, by the names that a reply has for them.
+    fn changed(&self) -> Vec<&'static str> {
+        let is_changed = |(path, before, _): &&(&str, Option<&str>, &str)| {
+            fs::read_to_string(self.at(path)).ok().as_deref() != *before
+        };
+        PROTECTED.iter().filter(is_changed).map(|(_, _, told)| *told).collect()
+    }
+
+    /// A supervisor whose caller failed may still be at it.
+    fn changed_in_the_end(&self) -> Vec<&'static str> {
+        let until = Instant::now() + Duration::from_secs(3);
+        while !self.changed().is_empty() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.changed()
+    }
+}
+
+impl Scene for Commands {
+    fn name(&self) -> String {
+        format!("bash {} (uid {})", self.flags.join(" "), self.stage.user.unwrap_or(0))
+    }
+
+    fn lay(&self) -> Result<(), String> {
+        self.reached.store(0, Ordering::Relaxed);
+        for name in ["w", "out", "home", "tmp"] {
+            self.stage.folder(name)?;
+        }
+        for (path, content, _) in PROTECTED {
+            if let Some(content) = content {
+                self.stage.file(&self.at(path), content)?;
+            }
+        }
+        for path in ["HEAD", "objects/x", "refs/x", "hooks/x"] {
+            self.stage.file(&self.at(".git").join(path), "ref: refs/heads/main\n")?;
+        }
+        self.stage.file(&self.stage.top.join("out/canary"), "untouched")?;
+        self.stage.file(&self.stage.top.join("home/.ssh/id_rsa"), SECRET)
+    }
+
+    fn command(&self) -> Vec<String> {
+        let attack = self.attack.replace('\\', "\\\\").replace('"', "\\\"");
+        let arguments = format!("{{\"command\":\"{attack}\",\"timeout_secs\":6}}");
+        let root = self.stage.top.join("w").display().to_string();
+        let eyelet = self.stage.eyelet.display().to_string();
+        let sandbox = [&eyelet, "--root", &root, "--cwd", &root, "--sandbox", "workspace-write"];
+        let call = ["call", "bash", &arguments];
+        sandbox.iter().chain(self.flags).chain(&call).map(|&word| word.to_owned()).collect()
+    }
+
+    fn faults(&self) -> (&'static [&'static str], &'static [&'static str]) {
+        (CALLS, ERRORS)
+    }
+
+    fn complaints(&self, seen: &Seen) -> Vec<String> {
+        let mut complaints = Vec::new();
+        let mut complain = |what: &str| complaints.push(what.to_owned());
+        let is_answer = seen.stdout.starts_with("{\"ok\":true,");
+        if seen.code == Some(0) && !is_answer {
+            complain("it exits 0 without an answer");
+        }
+        let canary = fs::read_to_string(self.stage.top.join("out/canary"));
+        if canary.ok().as_deref() != Some("untouched") || self.stage.top.join("out/new").exists() {
+            complain("something was written outside");
+        }
+        if seen.stdout.contains(SECRET) {
+            complain("a secret was shown");
+        }
+        if self.reached.load(Ordering::Relaxed) > 0 {
+            complain("a socket was reached");
+        }
+        let changed = if is_answer { self.changed() } else { self.changed_in_the_end() };
+        let is_told = |told: &str| {
+            seen.stdout.contains(told)
+                || seen.stdout.contains("protected paths in it may have changed")
+        };
+        for told in changed.into_iter().filter(|told| !is_told(told)) {
+            complain(&format!("{told}was changed, and nobody said so"));
+        }
+        complaints
+    }
+}

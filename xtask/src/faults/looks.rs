@@ -1,0 +1,85 @@
+//! `read`, `grep_files` and `list_dir`, whose answers have to be the same or none.
+
+use std::cell::Cell;
+
+use super::{Scene, Seen, Stage};
+
+/// What they look with.
+const CALLS: &[&str] =
+    &["openat2", "openat", "getdents64", "statx", "fstat", "newfstatat", "clone3", "clone"];
+
+/// Those that say nothing of a file. One that cannot be read is left out of a search, and a directory
+/// is listed without what is in it: so it is promised.
+const SHORTAGES: &[&str] = &["EINTR", "EMFILE", "ENFILE", "ENOMEM"];
+
+pub(super) struct Looks {
+    stage: Stage,
+    calls: Vec<[String; 2]>,
+    /// What each answers without any fault.
+    answers: Vec<String>,
+    /// The one whose turn it is.
+    turn: Cell<usize>,
+}
+
+impl Looks {
+    pub(super) fn new(stage: &Stage) -> Result<Self, String> {
+        for name in ["tree", "home", "tmp"] {
+            stage.folder(name)?;
+        }
+        let tree = stage.top.join("tree");
+        for folder in ["a/b", "a/c", "d/b", "d/e/f"] {
+            for number in 0..6 {
+                let text = format!("needle {number}\n").repeat(1 + 300 * number);
+                stage.file(&tree.join(folder).join(format!("{number}.txt")), &text)?;
+            }
+        }
+        let lines: String = (0..40_000).map(|number| format!("line {number}\n")).collect();
+        stage.file(&tree.join("long.txt"), &lines)?;
+        stage.file(&tree.join(".ignore"), "5.txt\n")?;
+        let path = tree.display();
+        let calls = [
+            ["read", "{\"path\":\"long.txt\",\"offset\":39000,\"limit\":3}"],
+            ["grep_files", "{\"pattern\":\"needle [34]\"}"],
+            ["grep_files", "{\"pattern\":\"nowhere\"}"],
+            ["list_dir", &format!("{{\"dir_path\":\"{path}\",\"depth\":9,\"limit\":99}}")],
+        ];
+        let calls = calls.map(|call| call.map(str::to_owned)).into();
+        let mut looks =
+            Looks { stage: stage.clone(), calls, answers: Vec::new(), turn: Cell::new(0) };
+        for turn in 0..looks.calls.len() {
+            looks.turn.set(turn);
+            looks.answers.push(stage.run(&[], &looks.command())?.stdout);
+        }
+        Ok(looks)
+    }
+}
+
+impl Scene for Looks {
+    fn name(&self) -> String {
+        format!("read, grep_files, list_dir (uid {})", self.stage.user.unwrap_or(0))
+    }
+
+    fn lay(&self) -> Result<(), String> {
+        self.turn.set((self.turn.get() + 1) % self.calls.len());
+        Ok(())
+    }
+
+    fn command(&self) -> Vec<String> {
+        let root = self.stage.top.join("tree").display().to_string();
+        let eyelet = self.stage.eyelet.display().to_string();
+        let call = self.calls.get(self.turn.get()).cloned().unwrap_or_default();
+        let words = [&eyelet, "--root", &root, "--cwd", &root, "call"];
+        words.iter().map(|&word| word.to_owned()).chain(call).collect()
+    }
+
+    fn faults(&self) -> (&'static [&'static str], &'static [&'static str]) {
+        (CALLS, SHORTAGES)
+    }
+
+    fn complaints(&self, seen: &Seen) -> Vec<String> {
+        let answer = self.answers.get(self.turn.get()).map_or("", String::as_str);
+        let is_error = seen.code != Some(0);
+        let is_right = !answer.is_empty() && seen.stdout == answer;
+        if is_error || is_right { Vec::new() } else { vec!["another answer".to_owned()] }
+    }
+}
