@@ -21,6 +21,7 @@ mod listing;
 mod long_line;
 mod look;
 pub(crate) mod nested;
+mod pace;
 mod private;
 pub(crate) mod private_temp;
 pub(crate) mod process;

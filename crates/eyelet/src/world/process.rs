@@ -5,7 +5,6 @@
 
 use std::io;
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use eyelet_sandbox::Reverted;
@@ -14,6 +13,7 @@ use rustix::process::Signal;
 
 use super::dir::Directory;
 use super::group::Group;
+use super::pace::Pace;
 use super::sandbox::Order;
 use super::stream::{Keeping, Progress, Stream, Window};
 use super::supervised::Supervisee;
@@ -27,9 +27,6 @@ use crate::limits::STOP_INTERVAL;
 const BUFFER_BYTES: usize = 256 * 1024;
 /// A command that has printed so much prints on and on.
 const FLOOD_BYTES: u64 = 256 * 1024;
-/// Of such a one, a piece that is worth its read is there after this time. Who waits for the next
-/// byte instead is woken for each, at a cost for both.
-const PAUSE: Duration = Duration::from_micros(100);
 /// How long nothing but the pipes is looked at.
 const FLOOD_TIME: Duration = Duration::from_millis(5);
 /// How long what the command left in the background may still write after the command's end.
@@ -145,6 +142,7 @@ struct Running {
     tree: Tree,
     streams: [Stream; 2],
     buffer: Vec<u8>,
+    pace: Pace,
 }
 
 impl Running {
@@ -162,7 +160,8 @@ impl Running {
         let stream =
             |pipe| Stream::new(pipe, job.keep, job.window, job.keeping.clone(), job.count.clone());
         let streams = outputs.map(stream);
-        let running = Running { tree, streams, buffer: vec![0; BUFFER_BYTES] };
+        let running =
+            Running { tree, streams, buffer: vec![0; BUFFER_BYTES], pace: Pace::default() };
         running.streams.iter().try_for_each(Stream::prepare)?;
         Ok(running)
     }
@@ -312,28 +311,38 @@ impl Running {
         let _ = rustix::event::poll(&mut fds, Some(&timeout));
     }
 
-    /// Reads what is there; of a flood also what comes soon after.
+    /// Reads what is there; of a flood also what comes soon after, from the pipes that had something;
+    /// the other one has its turn soon.
     fn read_on(&mut self) -> io::Result<()> {
-        let until = Instant::now() + FLOOD_TIME;
-        while self.read()? == Progress::Some && self.is_flood() && Instant::now() < until {
-            thread::sleep(PAUSE);
+        let mut flows = self.read_from([true; 2])?;
+        let bytes: u64 = self.streams.iter().map(Stream::total_bytes).sum();
+        if !flows.contains(&true) || bytes < FLOOD_BYTES {
+            return Ok(());
+        }
+        let mut spell = self.pace.begin(FLOOD_TIME);
+        let mut got = flows;
+        while !self.is_closed() && spell.wait(got.contains(&true)) {
+            got = self.read_from(flows)?;
+            if got.contains(&true) {
+                flows = got;
+            }
         }
         Ok(())
     }
 
     /// Reads once from each pipe, so that neither waits for the other.
     fn read(&mut self) -> io::Result<Progress> {
-        let mut progress = Progress::None;
-        for stream in &mut self.streams {
-            if stream.read(&mut self.buffer)? == Progress::Some {
-                progress = Progress::Some;
-            }
-        }
-        Ok(progress)
+        let got = self.read_from([true; 2])?;
+        Ok(if got.contains(&true) { Progress::Some } else { Progress::None })
     }
 
-    fn is_flood(&self) -> bool {
-        self.streams.iter().map(Stream::total_bytes).sum::<u64>() > FLOOD_BYTES
+    /// Reads once from these pipes. Tells which had something.
+    fn read_from(&mut self, pipes: [bool; 2]) -> io::Result<[bool; 2]> {
+        let mut got = [false; 2];
+        for ((stream, is_meant), got) in self.streams.iter_mut().zip(pipes).zip(&mut got) {
+            *got = is_meant && stream.read(&mut self.buffer)? == Progress::Some;
+        }
+        Ok(got)
     }
 
     fn is_silent(&self) -> bool {
