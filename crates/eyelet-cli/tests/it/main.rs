@@ -29,6 +29,7 @@ mod sandbox_load;
 #[cfg(target_os = "linux")]
 mod sandbox_network;
 mod sandbox_processes;
+#[cfg(target_os = "linux")]
 mod sandbox_rounds;
 #[cfg(target_os = "linux")]
 mod sandbox_surroundings;

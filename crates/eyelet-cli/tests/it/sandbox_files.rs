@@ -145,6 +145,7 @@ fn what_was_undone_is_kept_where_no_program_looks_for_it() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn what_a_command_leaves_in_the_way_of_the_next_one_is_passed() {
     // Both lie below the real `/tmp`, and are put back into the private one.

@@ -25,6 +25,10 @@ const BUFFER: usize = 32 * 1024;
 pub(crate) struct Directory {
     handle: OwnedFd,
     /// Whether its entries were read, so that the handle stands at their end.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "a new handle is opened for each reading there")
+    )]
     was_read: AtomicBool,
     /// Where something in it, or below it, may be hidden.
     veil: Option<Veil>,
