@@ -74,11 +74,16 @@ pub(super) fn put_anew(before: &Snapshot, place: &Path) -> io::Result<()> {
 
 fn session_folder(temp: &Path) -> io::Result<OwnedFd> {
     let temp = openat(CWD, temp, FOLDER, Mode::empty())?;
-    match rustix::fs::mkdirat(&temp, REVERTED, Mode::RWXU) {
+    enter_or_make(&temp, OsStr::new(REVERTED), Mode::RWXU)
+}
+
+/// The folder of this name, made where it is missing, and no link.
+fn enter_or_make(here: &OwnedFd, name: &OsStr, mode: Mode) -> io::Result<OwnedFd> {
+    match rustix::fs::mkdirat(here, name, mode) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
     }
-    Ok(openat(&temp, REVERTED, FOLDER, Mode::empty())?)
+    Ok(openat(here, name, FOLDER, Mode::empty())?)
 }
 
 /// The folder that holds `below`, if every step to it from `here` is a folder and no link.
@@ -100,11 +105,7 @@ pub(super) fn parent(mut here: OwnedFd, below: &Path) -> io::Result<Option<(Owne
 pub(super) fn make_way(mut here: OwnedFd, below: &Path) -> io::Result<Option<(OwnedFd, &OsStr)>> {
     let Some(name) = below.file_name() else { return Ok(None) };
     for step in below.parent().into_iter().flat_map(Path::components) {
-        match rustix::fs::mkdirat(&here, step.as_os_str(), Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-        here = openat(&here, step.as_os_str(), FOLDER, Mode::empty())?;
+        here = enter_or_make(&here, step.as_os_str(), Mode::from_raw_mode(0o755))?;
     }
     Ok(Some((here, name)))
 }
