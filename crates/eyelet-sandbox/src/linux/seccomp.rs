@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use seccompiler::{
-    SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, apply_filter,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
 use crate::request::{Network, Tier};
@@ -112,10 +112,7 @@ pub(super) fn apply(tier: Tier, network: Network) -> Result<(), seccompiler::Err
         let kind = u64::from(libc::SOCK_DGRAM.unsigned_abs());
         add(&mut rules, libc::SYS_socketpair, &[(1, SeccompCmpOp::MaskedEq(0xf), kind)])?;
     }
-    install(rules, libc::EPERM)?;
-    // Its flags lie in memory, where a filter cannot look; the C library falls back to `clone`.
-    install([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
-    refuse_x32()
+    install(rules)
 }
 
 fn add(
@@ -133,36 +130,38 @@ fn add(
     Ok(())
 }
 
-fn install(rules: Rules, errno: i32) -> Result<(), seccompiler::Error> {
+/// One program for all of it: the system looks at each for every call, and takes its time to accept one.
+fn install(rules: Rules) -> Result<(), seccompiler::Error> {
     let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
     // Calls by the numbers of another architecture kill the process.
-    let refused = SeccompAction::Errno(errno.unsigned_abs());
+    let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, architecture)?;
-    let program: seccompiler::BpfProgram = filter.try_into()?;
-    apply_filter(&program)
+    let rest: BpfProgram = filter.try_into()?;
+    apply_filter(&[beginning(), rest].concat())
 }
 
-/// The x32 ABI has this architecture's name and other numbers for the same calls.
-#[cfg(target_arch = "x86_64")]
-fn refuse_x32() -> Result<(), seccompiler::Error> {
-    use seccompiler::sock_filter;
-    const X32: u32 = 0x4000_0000;
+/// What the rules cannot say, before them.
+fn beginning() -> BpfProgram {
     let instruction = |code: u32, if_true, if_false, value| sock_filter {
         code: u16::try_from(code).unwrap_or(0),
         jt: if_true,
         jf: if_false,
         k: value,
     };
-    apply_filter(&[
+    let answer = |value| instruction(libc::BPF_RET | libc::BPF_K, 0, 0, value);
+    let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(0);
+    let missing = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+    vec![
         // The number of the call stands first.
         instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        // The x32 ABI has this architecture's name and other numbers for the same calls.
         instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, X32),
-        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
-        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ])
+        answer(libc::SECCOMP_RET_KILL_PROCESS),
+        // Its flags lie in memory, where a filter cannot look; the C library falls back to `clone`.
+        instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, clone3),
+        answer(missing),
+    ]
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-fn refuse_x32() -> Result<(), seccompiler::Error> {
-    Ok(())
-}
+/// From here on; other architectures than that with x32 have no such numbers.
+const X32: u32 = 0x4000_0000;
