@@ -62,8 +62,6 @@ pub(crate) struct Capture {
     /// The last of the bytes that are not in `head`.
     tail: Vec<u8>,
     total: u64,
-    newlines: u64,
-    last: Option<u8>,
 }
 
 impl Capture {
@@ -74,23 +72,12 @@ impl Capture {
             Keep::Tail => (0, window),
             Keep::Both => (window - window / 2, window / 2),
         };
-        Capture {
-            keep,
-            head_window,
-            tail_window,
-            head: Vec::new(),
-            tail: Vec::new(),
-            total: 0,
-            newlines: 0,
-            last: None,
-        }
+        Capture { keep, head_window, tail_window, head: Vec::new(), tail: Vec::new(), total: 0 }
     }
 
     /// Takes the next bytes of the stream.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.total += chunk.len() as u64;
-        self.newlines += bytecount::count(chunk, b'\n') as u64;
-        self.last = chunk.last().copied().or(self.last);
         let room = (self.head_window + EDGE).saturating_sub(self.head.len());
         let (first, rest) = chunk.split_at(room.min(chunk.len()));
         self.head.extend_from_slice(first);
@@ -111,14 +98,14 @@ impl Capture {
         self.tail.extend_from_slice(chunk);
     }
 
-    /// How many bytes came.
+    /// How many bytes it took.
     pub(crate) fn total_bytes(&self) -> u64 {
         self.total
     }
 
-    /// How many lines came; a last one without a newline counts.
-    pub(crate) fn lines(&self) -> u64 {
-        self.newlines + u64::from(self.last.is_some_and(|last| last != b'\n'))
+    /// Whether nothing more of the stream will be shown.
+    pub(crate) fn is_full(&self) -> bool {
+        self.tail_window == 0 && self.head.len() == self.head_window + EDGE
     }
 
     /// Everything that came, in two parts, while it is still held: always up to the window's size.

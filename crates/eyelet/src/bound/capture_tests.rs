@@ -1,11 +1,10 @@
 use super::*;
 
 /// The rule, over the whole stream at once.
-fn naive(stream: &[u8], keep: Keep, window: usize) -> (Shown, u64) {
+fn naive(stream: &[u8], keep: Keep, window: usize) -> Shown {
     let text = String::from_utf8_lossy(stream);
-    let lines = text.split_inclusive('\n').count() as u64;
     if text.len() <= window {
-        return (Shown::Whole(text.into_owned()), lines);
+        return Shown::Whole(text.into_owned());
     }
     // Each unit of the text, with the bytes that it stands for.
     let mut units: Vec<(String, u64)> = Vec::new();
@@ -37,15 +36,14 @@ fn naive(stream: &[u8], keep: Keep, window: usize) -> (Shown, u64) {
         taken.reverse();
         join(taken)
     };
-    let shown = match keep {
+    match keep {
         Keep::Head => Shown::Head(head(window)),
         Keep::Tail => Shown::Tail(tail(window)),
         Keep::Both => Shown::Both { head: head(window - window / 2), tail: tail(window / 2) },
-    };
-    (shown, lines)
+    }
 }
 
-fn captured(chunks: &[&[u8]], keep: Keep, window: usize) -> (Shown, u64) {
+fn captured(chunks: &[&[u8]], keep: Keep, window: usize) -> Shown {
     let mut capture = Capture::new(keep, window);
     let mut all = Vec::new();
     for chunk in chunks {
@@ -57,7 +55,7 @@ fn captured(chunks: &[&[u8]], keep: Keep, window: usize) -> (Shown, u64) {
         all.extend_from_slice(chunk);
     }
     assert_eq!(capture.total_bytes(), all.len() as u64);
-    (capture.shown(), capture.lines())
+    capture.shown()
 }
 
 fn random_stream(random: &mut fastrand::Rng) -> Vec<u8> {
@@ -132,7 +130,7 @@ fn memory_does_not_grow_with_the_stream() {
         capture.push(&[b'x'; 700]);
     }
     assert!(capture.head.capacity() + capture.tail.capacity() < 8_000);
-    assert_eq!((capture.total_bytes(), capture.lines()), (70_000_000, 1));
+    assert_eq!(capture.total_bytes(), 70_000_000);
 }
 
 #[test]
@@ -140,9 +138,23 @@ fn a_character_across_the_edge_is_left_out_and_not_replaced() {
     let stream = "aaa😀bbb".as_bytes();
     let piece = |text: &str, bytes| Piece { text: text.to_owned(), bytes };
     for window in 3..7 {
-        assert_eq!(captured(&[stream], Keep::Head, window).0, Shown::Head(piece("aaa", 3)));
-        assert_eq!(captured(&[stream], Keep::Tail, window).0, Shown::Tail(piece("bbb", 3)));
+        assert_eq!(captured(&[stream], Keep::Head, window), Shown::Head(piece("aaa", 3)));
+        assert_eq!(captured(&[stream], Keep::Tail, window), Shown::Tail(piece("bbb", 3)));
     }
-    assert_eq!(captured(&[stream], Keep::Head, 7).0, Shown::Head(piece("aaa😀", 7)));
-    assert_eq!(captured(&[stream], Keep::Tail, 7).0, Shown::Tail(piece("😀bbb", 7)));
+    assert_eq!(captured(&[stream], Keep::Head, 7), Shown::Head(piece("aaa😀", 7)));
+    assert_eq!(captured(&[stream], Keep::Tail, 7), Shown::Tail(piece("😀bbb", 7)));
+}
+
+#[test]
+fn it_is_full_once_nothing_more_will_be_shown() {
+    let mut capture = Capture::new(Keep::Head, 4);
+    capture.push(b"one\ntw");
+    assert!(!capture.is_full(), "the bytes at the edge may belong to a character");
+    capture.push(b"o\n");
+    assert!(capture.is_full());
+    for keep in [Keep::Tail, Keep::Both] {
+        let mut capture = Capture::new(keep, 4);
+        capture.push(&[b'x'; 100]);
+        assert!(!capture.is_full(), "the end is still to come");
+    }
 }

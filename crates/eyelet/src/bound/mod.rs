@@ -10,4 +10,5 @@ pub(crate) mod names;
 pub(crate) mod newest;
 pub(crate) mod removed;
 pub(crate) mod stream_text;
+pub(crate) mod tally;
 pub(crate) mod tree;

@@ -21,8 +21,10 @@ pub struct StreamReport {
     pub shown: Shown,
     /// How many bytes the command wrote.
     pub total_bytes: u64,
-    /// How many lines that is; a last one without a newline counts.
-    pub lines: u64,
+    /// How many lines that is; a last one without a newline counts. Not known of a stream beyond 256 MiB
+    /// of which only the start is shown and no [reply budget](crate::TurnContext::with_reply_budget) is
+    /// set: what comes after that is counted in bytes alone.
+    pub lines: Option<u64>,
     /// What became of a stream that is not shown whole.
     pub kept: Option<Kept>,
 }
@@ -104,9 +106,10 @@ impl StreamReport {
     /// What the header says of it.
     fn summary(&self) -> String {
         let lines = match self.lines {
-            0 => return "empty".to_owned(),
-            1 => "1 line".to_owned(),
-            lines => format!("{lines} lines"),
+            None => String::new(),
+            Some(0) => return "empty".to_owned(),
+            Some(1) => "1 line".to_owned(),
+            Some(lines) => format!("{lines} lines"),
         };
         let shown = match &self.shown {
             Shown::Whole(_) => return lines,
@@ -114,7 +117,8 @@ impl StreamReport {
             Shown::Tail(tail) => format!("last {}", tail.bytes),
             Shown::Both { head, tail } => format!("first {} and last {}", head.bytes, tail.bytes),
         };
-        let mut summary = format!("{lines}, {} bytes, {shown} shown", self.total_bytes);
+        let separator = if lines.is_empty() { "" } else { ", " };
+        let mut summary = format!("{lines}{separator}{} bytes, {shown} shown", self.total_bytes);
         // Writing to a string cannot fail.
         let _ = match &self.kept {
             Some(Kept::Whole { file }) => {

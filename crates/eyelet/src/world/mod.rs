@@ -33,6 +33,7 @@ mod rules;
 pub(crate) mod sandbox;
 pub(crate) mod scan;
 pub(crate) mod search;
+mod sink;
 pub(crate) mod spill;
 pub(crate) mod stream;
 mod supervised;

@@ -13,11 +13,15 @@ use super::crew::cores;
 const PATIENCE: Duration = Duration::from_micros(20);
 /// A piece that is worth its read is there after this time.
 const PAUSE: Duration = Duration::from_micros(100);
+/// For this part of the time that a piece took, its writer is left alone with the pipe: only one of
+/// the two has it at a time, and a writer that is far away needs longer to get it back.
+const ALONE: f64 = 0.3;
 /// How often it is looked whether a processor is free.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// Of the last sixteen looks, so many that found none say that none is: processes that wait for each
-/// other do not want to run all the time, and now and then something else does.
-const ENOUGH_LOOKS: u32 = 2;
+/// other do not want to run all the time, and now and then something else does, such as the system
+/// that brings a file to disk.
+const ENOUGH_LOOKS: u32 = 4;
 
 /// What is known of the processors.
 #[derive(Default)]
@@ -32,6 +36,8 @@ pub(super) struct Spell {
     is_crowded: bool,
     until: Instant,
     last_piece: Instant,
+    /// Since when it is read.
+    resumed: Instant,
 }
 
 impl Pace {
@@ -43,27 +49,33 @@ impl Pace {
             *self = Pace { looked: Some(now), crowded };
         }
         let is_crowded = self.crowded.count_ones() >= ENOUGH_LOOKS;
-        Spell { is_crowded, until: now + time, last_piece: now }
+        Spell { is_crowded, until: now + time, last_piece: now, resumed: now }
     }
 }
 
 impl Spell {
-    /// Waits for the next piece. False where it is not worth to wait any longer.
-    pub(super) fn wait(&mut self, had_piece: bool) -> bool {
-        let now = Instant::now();
-        if had_piece {
-            self.last_piece = now;
-        }
+    /// Waits for the next piece; `came` is when the last one did, if one has come since. False where
+    /// it is not worth to wait any longer.
+    pub(super) fn wait(&mut self, came: Option<Instant>) -> bool {
+        let now = came.unwrap_or_else(Instant::now);
+        self.last_piece = came.unwrap_or(self.last_piece);
         let patience = if self.is_crowded { Duration::ZERO } else { PATIENCE };
-        if now >= self.until || (!had_piece && now.duration_since(self.last_piece) >= patience) {
+        if now >= self.until || (came.is_none() && now.duration_since(self.last_piece) >= patience)
+        {
             return false;
         }
         if self.is_crowded {
             thread::sleep(PAUSE);
-        } else {
-            thread::yield_now();
+            return true;
         }
-        true
+        let alone_until = now + now.duration_since(self.resumed).mul_f64(ALONE);
+        loop {
+            thread::yield_now();
+            self.resumed = Instant::now();
+            if self.resumed >= alone_until {
+                return true;
+            }
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::dir::Directory;
 use super::group::Group;
 use super::pace::Pace;
 use super::sandbox::Order;
-use super::stream::{Keeping, Progress, Stream, Window};
+use super::stream::{Keeping, Stream, Window};
 use super::supervised::Supervisee;
 use crate::bound::capture::Keep;
 use crate::bound::removed::Removed;
@@ -23,8 +23,6 @@ use crate::bound::stream_text::StreamReport;
 use crate::call::{Environment, Progress as Count, Stop, Watch};
 use crate::limits::STOP_INTERVAL;
 
-/// How much is read at once.
-const BUFFER_BYTES: usize = 256 * 1024;
 /// A command that has printed so much prints on and on.
 const FLOOD_BYTES: u64 = 256 * 1024;
 /// How long nothing but the pipes is looked at.
@@ -141,7 +139,6 @@ impl Tree {
 struct Running {
     tree: Tree,
     streams: [Stream; 2],
-    buffer: Vec<u8>,
     pace: Pace,
 }
 
@@ -160,8 +157,7 @@ impl Running {
         let stream =
             |pipe| Stream::new(pipe, job.keep, job.window, job.keeping.clone(), job.count.clone());
         let streams = outputs.map(stream);
-        let running =
-            Running { tree, streams, buffer: vec![0; BUFFER_BYTES], pace: Pace::default() };
+        let running = Running { tree, streams, pace: Pace::default() };
         running.streams.iter().try_for_each(Stream::prepare)?;
         Ok(running)
     }
@@ -239,12 +235,12 @@ impl Running {
     fn drain(&mut self, time: Duration) -> io::Result<()> {
         let until = Instant::now() + time;
         loop {
-            let progress = self.read()?;
+            let came = self.read()?;
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || self.is_closed() {
                 return Ok(());
             }
-            if progress == Progress::None {
+            if came.is_none() {
                 self.wait_for_pipes(left);
             }
         }
@@ -253,7 +249,7 @@ impl Running {
     /// Takes what dead writers left in the pipes; a live one does not hold the call up.
     fn drain_rest(&mut self) -> io::Result<()> {
         let until = Instant::now() + DRAIN_TIME;
-        while self.read()? == Progress::Some && Instant::now() < until {}
+        while self.read()?.is_some() && Instant::now() < until {}
         Ok(())
     }
 
@@ -314,35 +310,42 @@ impl Running {
     /// Reads what is there; of a flood also what comes soon after, from the pipes that had something;
     /// the other one has its turn soon.
     fn read_on(&mut self) -> io::Result<()> {
-        let mut flows = self.read_from([true; 2])?;
+        let mut came = self.read_from([true; 2])?;
         let bytes: u64 = self.streams.iter().map(Stream::total_bytes).sum();
-        if !flows.contains(&true) || bytes < FLOOD_BYTES {
-            return Ok(());
-        }
-        let mut spell = self.pace.begin(FLOOD_TIME);
-        let mut got = flows;
-        while !self.is_closed() && spell.wait(got.contains(&true)) {
-            got = self.read_from(flows)?;
-            if got.contains(&true) {
-                flows = got;
+        if last(came).is_some() && bytes >= FLOOD_BYTES {
+            let mut flows = came.map(|came| came.is_some());
+            let mut spell = self.pace.begin(FLOOD_TIME);
+            while !self.is_closed() && spell.wait(last(came)) {
+                came = self.read_from(flows)?;
+                if last(came).is_some() {
+                    flows = came.map(|came| came.is_some());
+                }
             }
         }
+        self.settle();
         Ok(())
     }
 
-    /// Reads once from each pipe, so that neither waits for the other.
-    fn read(&mut self) -> io::Result<Progress> {
-        let got = self.read_from([true; 2])?;
-        Ok(if got.contains(&true) { Progress::Some } else { Progress::None })
+    /// Reads once from each pipe, so that neither waits for the other. Tells when something last came.
+    fn read(&mut self) -> io::Result<Option<Instant>> {
+        let came = self.read_from([true; 2])?;
+        self.settle();
+        Ok(last(came))
     }
 
-    /// Reads once from these pipes. Tells which had something.
-    fn read_from(&mut self, pipes: [bool; 2]) -> io::Result<[bool; 2]> {
-        let mut got = [false; 2];
-        for ((stream, is_meant), got) in self.streams.iter_mut().zip(pipes).zip(&mut got) {
-            *got = is_meant && stream.read(&mut self.buffer)? == Progress::Some;
+    /// Reads once from these pipes, and tells when something last came from each.
+    fn read_from(&mut self, pipes: [bool; 2]) -> io::Result<[Option<Instant>; 2]> {
+        let mut came = [None; 2];
+        for ((stream, is_meant), came) in self.streams.iter_mut().zip(pipes).zip(&mut came) {
+            if is_meant {
+                *came = stream.read()?;
+            }
         }
-        Ok(got)
+        Ok(came)
+    }
+
+    fn settle(&mut self) {
+        self.streams.iter_mut().for_each(Stream::settle);
     }
 
     fn is_silent(&self) -> bool {
@@ -352,4 +355,8 @@ impl Running {
     fn is_closed(&self) -> bool {
         self.streams.iter().all(|stream| stream.pipe().is_none())
     }
+}
+
+fn last(came: [Option<Instant>; 2]) -> Option<Instant> {
+    came.into_iter().max().flatten()
 }

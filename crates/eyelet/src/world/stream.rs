@@ -3,19 +3,26 @@
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Instant;
 
 use rustix::io::Errno;
 
-use super::spill::{Spill, SpillFile};
+use super::sink::Sink;
+use super::spill::{MAX_FILE_BYTES, Spill, SpillFile};
 use crate::bound::budget::{Extent, ReplyBudget, shares};
 use crate::bound::capture::{Capture, Keep};
 use crate::bound::removed::Removed;
 use crate::bound::stream_text::{self, Kept, StreamReport};
+use crate::bound::tally::Tally;
 use crate::call::Progress as Count;
 
 /// A larger pipe lets the command run on while a piece is written to disk.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1024 * 1024;
+/// How much is read at once.
+const READ_BYTES: usize = 256 * 1024;
+/// How much of a flood is taken in at once: to write many small pieces to a file takes twice as long.
+const WRITE_BYTES: usize = 256 * 1024;
 /// How many times in a row a pipe is read before anything else is looked at.
 const MAX_READS: usize = 16;
 
@@ -55,10 +62,18 @@ impl Window {
 /// The reading end of one output.
 pub(super) struct Stream {
     pipe: Option<OwnedFd>,
+    buffer: Vec<u8>,
+    /// So many bytes of the buffer were read and counted, and not yet taken in.
+    waiting: usize,
+    tally: Tally,
     capture: Capture,
     /// From this byte on it may not be shown whole.
     certain: usize,
     keeper: Keeper,
+    /// Whether all lines are counted, and not only what is shown or kept is looked at.
+    counts_lines: bool,
+    /// Takes what is not looked at.
+    sink: Option<Sink>,
     count: Count,
     /// Files that went to make room for its own.
     removed: Removed,
@@ -70,13 +85,6 @@ enum Keeper {
     Writing(SpillFile),
     Lost(String),
     Over,
-}
-
-/// What became of one read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
-    Some,
-    None,
 }
 
 impl Stream {
@@ -92,8 +100,21 @@ impl Stream {
             Window::Shared(room) => (Capture::up_to(keep, room.bytes), room.bytes / 2),
         };
         let keeper = Keeper::NotNeeded(keeping);
+        let buffer = vec![0; if pipe.is_some() { READ_BYTES + WRITE_BYTES } else { 0 }];
         let removed = Removed::default();
-        Stream { pipe, capture, certain, keeper, count, removed }
+        Stream {
+            pipe,
+            buffer,
+            waiting: 0,
+            tally: Tally::new(),
+            capture,
+            certain,
+            keeper,
+            counts_lines: matches!(window, Window::Shared(_)),
+            sink: None,
+            count,
+            removed,
+        }
     }
 
     /// Makes reads return at once, whether or not there is something.
@@ -114,32 +135,49 @@ impl Stream {
 
     /// How much has come.
     pub(super) fn total_bytes(&self) -> u64 {
-        self.capture.total_bytes()
+        self.tally.bytes()
     }
 
-    /// Takes what is in the pipe; of a flood so much that others are not kept waiting for long.
-    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Progress> {
-        let mut progress = Progress::None;
+    /// Reads what is in the pipe; of a flood so much that others are not kept waiting for long. Some of
+    /// it may wait for more until it is [settled](Stream::settle). Tells when something last came.
+    pub(super) fn read(&mut self) -> io::Result<Option<Instant>> {
+        let mut came = None;
         for _ in 0..MAX_READS {
-            let count = self.read_once(buffer)?;
-            if count > 0 {
-                progress = Progress::Some;
-            }
+            let count = self.read_once(&mut came)?;
             // Less than was asked for: it is empty by now, or nearly so.
-            if count < buffer.len() {
+            if count < READ_BYTES {
                 break;
             }
         }
-        Ok(progress)
+        Ok(came)
     }
 
-    fn read_once(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read_once(&mut self, came: &mut Option<Instant>) -> io::Result<usize> {
+        let is_needed = self.is_needed();
         let Some(pipe) = &self.pipe else { return Ok(0) };
-        match rustix::io::read(pipe, &mut *buffer) {
-            Ok(0) => self.pipe = None,
+        let room = self.buffer.get_mut(self.waiting..self.waiting + READ_BYTES).unwrap_or_default();
+        let read = if is_needed {
+            rustix::io::read(pipe, &mut *room)
+        } else {
+            self.sink.get_or_insert_with(Sink::open).take(pipe.as_fd(), &mut *room)
+        };
+        match read {
+            Ok(0) => {
+                self.pipe = None;
+                self.settle();
+            }
             Ok(count) => {
+                *came = Some(Instant::now());
                 self.count.add(count as u64);
-                self.take(buffer.get(..count).unwrap_or_default());
+                if is_needed {
+                    self.tally.count(room.get(..count).unwrap_or_default());
+                    self.waiting += count;
+                } else {
+                    self.tally.skip(count as u64);
+                }
+                if self.waiting >= WRITE_BYTES {
+                    self.settle();
+                }
                 return Ok(count);
             }
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -147,6 +185,23 @@ impl Stream {
             Err(error) => return Err(error.into()),
         }
         Ok(0)
+    }
+
+    /// Whether anything is done with what comes next but to count its bytes.
+    fn is_needed(&self) -> bool {
+        self.counts_lines
+            || self.total_bytes() < MAX_FILE_BYTES
+            || self.waiting > 0
+            || !self.capture.is_full()
+            || matches!(&self.keeper, Keeper::Writing(file) if !file.is_full())
+    }
+
+    /// Takes in what waits for more.
+    pub(super) fn settle(&mut self) {
+        let buffer = std::mem::take(&mut self.buffer);
+        self.take(buffer.get(..self.waiting).unwrap_or_default());
+        self.waiting = 0;
+        self.buffer = buffer;
     }
 
     fn take(&mut self, chunk: &[u8]) {
@@ -204,8 +259,8 @@ impl Stream {
                 Some(share) => self.capture.shown_within(share),
                 None => self.capture.shown(),
             },
-            total_bytes: self.capture.total_bytes(),
-            lines: self.capture.lines(),
+            total_bytes: self.tally.bytes(),
+            lines: self.tally.lines(),
             kept: None,
         };
         if !report.is_truncated() {

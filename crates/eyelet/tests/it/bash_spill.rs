@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use eyelet::tools::{BashReport, GrepFiles, GrepFilesArgs, Read, ReadArgs};
-use eyelet::{ErrorCode, Root, SandboxPolicy, Spill, Tool as _, TurnContext};
+use eyelet::tools::bash::MAX_FILE_BYTES;
+use eyelet::tools::{Bash, BashArgs, BashReport, GrepFiles, GrepFilesArgs, Keep, Read, ReadArgs};
+use eyelet::{ErrorCode, ReplyBudget, Root, SandboxPolicy, Spill, Tool as _, TurnContext};
 use rustix::process::{Resource, getrlimit};
 use testkit::{TempTree, is_root};
 
@@ -187,6 +188,30 @@ fn a_file_stops_at_its_limit_and_the_answer_says_so() {
         report.stdout.spill_error().as_deref(),
         Some("only the first 55000 of 300000 bytes are kept")
     );
+}
+
+#[test]
+fn beyond_what_a_file_holds_lines_are_counted_where_the_answer_tells_them() {
+    const BYTES: u64 = MAX_FILE_BYTES + (20 << 20);
+    let tree = TempTree::new("");
+    let turn = turn(&tree, Spill::session(tree.beside()).with_limits(100_000, 1_000_000));
+    let command = format!("yes 0123456 | head -c {BYTES}");
+
+    let report = run(&turn, &command);
+    assert_eq!((report.stdout.total_bytes, report.stdout.lines), (BYTES, None));
+    assert_eq!(report.stdout.text(), "0123456\n".repeat(6_400));
+    assert!(fs::read(file(&report)).expect("readable") == "0123456\n".repeat(12_500).as_bytes());
+
+    let args =
+        BashArgs { keep: Some(Keep::Tail), ..BashArgs::new(format!("{command}; printf end")) };
+    let report = Bash.run(args, &turn).expect("it runs");
+    assert_eq!((report.stdout.total_bytes, report.stdout.lines), (BYTES + 3, Some(BYTES / 8 + 1)));
+    assert!(report.stdout.text().ends_with("0123456\nend"));
+
+    let args = BashArgs { keep: Some(Keep::Head), ..BashArgs::new(&command) };
+    let told = turn.with_reply_budget(ReplyBudget::new(20_000));
+    let report = Bash.run(args, &told).expect("it runs");
+    assert_eq!((report.stdout.total_bytes, report.stdout.lines), (BYTES, Some(BYTES / 8)));
 }
 
 #[test]
