@@ -29,8 +29,9 @@ pub(crate) const BENCH: Bench = Bench {
     notes: &[
         "`full` is a supervisor without a sandbox, `sandboxed` the default of the server: \
          `workspace-write` in the first tier",
-        "of 4 GiB eyelet counts the lines and keeps the first 256 MiB in a file, as it does in every \
-         call; `cat > /dev/null` does neither",
+        "of 4 GiB eyelet keeps the first 256 MiB in a file, as it does in every call; a server that \
+         answers with a text also counts the lines of all and shows the end; `cat > /dev/null` does \
+         none of it, `wc -l` counts",
         "kept streams and the peer's copy lie in the same folder and are removed before every run, \
          which is not timed",
         "a sample of `true` or of a start is the median of 25 in a row",
@@ -46,6 +47,7 @@ const IDLE: &str = "eyelet call bash of `true`";
 const LIBRARY: &str = "library, sandboxed";
 const SERVER: &str = "eyelet mcp, sandboxed";
 const DRAIN: &str = "| cat > /dev/null";
+const COUNT: &str = "| wc -l";
 const COPY: &str = "| cat > file";
 const PLAIN: &str = "bash -c true";
 const START: &str = "start of a supervisor";
@@ -62,9 +64,13 @@ const FLAT: [Target; 2] = [
 
 fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
     let place = Place::new(surroundings)?;
+    let zeroes = format!("head -c {MANY} /dev/zero");
+    let lines = format!("yes 0123456789 | head -c {MANY}");
     Ok(vec![
-        draining(&place, "zeroes", &format!("head -c {MANY} /dev/zero")),
-        draining(&place, "short lines", &format!("yes 0123456789 | head -c {MANY}")),
+        draining(&place, "zeroes", &zeroes),
+        draining(&place, "short lines", &lines),
+        counting(&place, "zeroes", &zeroes, "1 line"),
+        counting(&place, "short lines", &lines, &format!("{} lines", MANY.div_ceil(11))),
         keeping(&place),
         a_call(&place)?,
         a_process(&place),
@@ -190,9 +196,39 @@ fn draining(place: &Place, what: &str, command: &str) -> Work {
             place.ours(FULL, "full", command),
             place.ours(SANDBOXED, "workspace-write", command),
             place.ours(IDLE, "workspace-write", "true"),
-            place.peer(DRAIN, &format!("{command} | cat > /dev/null")),
+            place.peer(DRAIN, &format!("{command} {DRAIN}")),
         ],
         targets: [&[Target::Faster { than: DRAIN, times: 1.0 }][..], &FLAT].concat(),
+    }
+}
+
+/// What a server does that tells a model how many lines came, and how they ended.
+fn counting(place: &Place, what: &str, command: &str, lines: &str) -> Work {
+    let told = format!("{lines}, {MANY} bytes");
+    let (here, asked) = (place.clone(), command.to_owned());
+    // Each has a server of its own, whose start and end do not count.
+    let call = move || {
+        let server = here.server()?;
+        let start = Instant::now();
+        let answer = ask(&server, &asked)?;
+        Ok((start.elapsed(), answer))
+    };
+    let call = Rc::new(call);
+    let checked = Rc::clone(&call);
+    let check = move || {
+        let (_, answer) = checked()?;
+        answer.contains(&told).then(|| format!("it told {told}")).ok_or(answer)
+    };
+    Work {
+        name: format!("4 GiB of {what}, their lines counted"),
+        unit: Unit::Milliseconds,
+        check: Box::new(check),
+        contenders: vec![
+            Contender::timed(SERVER, Side::Ours, move || call().map(|(time, _)| time)),
+            place.peer(DRAIN, &format!("{command} {DRAIN}")),
+            place.peer(COUNT, &format!("{command} {COUNT}")),
+        ],
+        targets: vec![Target::Faster { than: COUNT, times: 1.0 }],
     }
 }
 
@@ -238,7 +274,7 @@ fn a_call(place: &Place) -> Result<Work> {
         check: Box::new(check),
         contenders: vec![
             Contender::call(LIBRARY, move || run(&called, "true")).repeated(REPEATS),
-            Contender::call(SERVER, move || ask(&server, "true")).repeated(REPEATS),
+            Contender::call(SERVER, move || ask(&server, "true").map(|_| ())).repeated(REPEATS),
             place.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
         ],
         targets: vec![
@@ -273,10 +309,10 @@ fn run(turn: &TurnContext, command: &str) -> Result<()> {
     equal("exit_code", &report.exit_code, &0)
 }
 
-/// Has a server run it.
-fn ask(server: &RefCell<Server>, command: &str) -> Result<()> {
+/// Has a server run it, and tells its answer.
+fn ask(server: &RefCell<Server>, command: &str) -> Result<String> {
     let call = Call { tool: "bash", arguments: json!({ "command": command }) };
-    server.borrow_mut().call(&call).map(|_| ())
+    server.borrow_mut().call(&call).map(|(_, answer)| answer)
 }
 
 /// A session in this process, as a server has one.
