@@ -112,13 +112,23 @@ pub(crate) fn marked(marker: &str) -> usize {
 
 /// The live processes that have the marker as an argument of their own.
 pub(crate) fn with_marker(marker: &str) -> Vec<Pid> {
+    processes(|argument| argument == marker)
+}
+
+/// Whether a live process has the marker in an argument, as the shell has that was told to use it.
+pub(crate) fn is_mentioned(marker: &str) -> bool {
+    !processes(|argument| argument.contains(marker)).is_empty()
+}
+
+/// The live processes with such an argument.
+fn processes(is_meant: impl Fn(&str) -> bool) -> Vec<Pid> {
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    let is_marked = |path: &Path| {
+    let is_meant = |path: &Path| {
         let arguments = fs::read(path.join("cmdline")).unwrap_or_default();
-        arguments.split(|byte| *byte == 0).any(|argument| argument == marker.as_bytes())
+        String::from_utf8_lossy(&arguments).split('\0').any(&is_meant)
     };
-    let marked = entries.filter(|entry| is_marked(&entry.path()));
-    marked.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)).collect()
+    let meant = entries.filter(|entry| is_meant(&entry.path()));
+    meant.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
 /// Waits until `is_so`; false where it is not within `time`.

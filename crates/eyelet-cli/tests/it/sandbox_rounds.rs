@@ -15,7 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::run::binary;
 use crate::sandbox::{
-    FIRST, SECOND, SUPERVISED, Workspace, envelope, marked, marker, with_marker, within,
+    FIRST, SECOND, SUPERVISED, Workspace, envelope, is_mentioned, marked, marker, with_marker,
+    within,
 };
 
 const ROUNDS: usize = 12;
@@ -140,7 +141,11 @@ fn when_a_supervisor_is_killed_protected_paths_are_put_back_or_told() {
                 }
             }
             assert!(within(Duration::from_secs(10), || marked(&marker) == 0), "{flags:?} {round}");
-            std::thread::sleep(Duration::from_millis(20));
+            // Nor does its shell go on.
+            assert!(
+                within(Duration::from_secs(10), || !is_mentioned(&marker)),
+                "{flags:?} {round}"
+            );
             assert!(!workspace.at("gone-on").exists(), "{flags:?} {round}");
         }
     }

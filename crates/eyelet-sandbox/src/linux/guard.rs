@@ -19,8 +19,8 @@ use super::reach;
 use super::repositories::{LEADING, Repositories};
 use super::snapshot::{Room, Snapshot, is_absence};
 use super::undo::{
-    FOLDER, Undone, by_handle, make_way, move_away, open_root, open_up, parent, put_anew, told,
-    tried,
+    FOLDER, Undone, by_handle, make_way, move_away, open_root, open_up, parent, put_anew, swap,
+    told, tried,
 };
 use crate::request::{Place, Policy, Reverted, SandboxRequest, Strictness, Tier};
 
@@ -202,6 +202,13 @@ impl Guard {
         let Some((parent, name)) = parent else { return Ok(None) };
         let place = by_handle(&parent, name);
         let path = self.path(&watched.base, &watched.below);
+        let swapped = watched.before.as_ref().map(|before| swap(before, &parent, name, is_there));
+        if let Some(Ok(aside)) = swapped {
+            let stays = || aside.file_name().map(|name| path.with_file_name(name));
+            let move_away = || move_away(&aside, &path, request, tier).ok().or_else(stays);
+            return Ok(Some(is_there.then(move_away).flatten()));
+        }
+        // Where there is no room for both, or something is mounted.
         let moved_to = match is_there {
             true => Some(move_away(&place, &path, request, tier)?),
             false => None,

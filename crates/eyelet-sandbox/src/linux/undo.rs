@@ -1,14 +1,14 @@
 //! Undoing what a command made of a protected path: moving it away, and making room for what was
 //! there.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 use rustix::io::Errno;
 
 use super::layout::Layout;
@@ -58,11 +58,37 @@ pub(super) fn move_away(
             return Ok(Layout::of(request, tier).inside(&path));
         }
     }
-    // Beside it, under a name that no program looks for.
-    let mut beside = OsStr::new("eyelet-reverted-").to_owned();
-    beside.push(&new_name);
+    let beside = beside(&new_name);
     fs::rename(place, place.with_file_name(&beside))?;
     Ok(path.with_file_name(beside))
+}
+
+/// A name that no program looks for.
+fn beside(name: &OsStr) -> OsString {
+    let mut beside = OsString::from("eyelet-reverted-");
+    beside.push(name);
+    beside
+}
+
+/// Makes what was there before under a name beside it, and swaps the two: whenever this is killed, one
+/// of them has the place. Returns where the command's version is now, or would be.
+pub(super) fn swap(
+    before: &Snapshot,
+    parent: &OwnedFd,
+    name: &OsStr,
+    is_there: bool,
+) -> io::Result<PathBuf> {
+    let aside = beside(&random_name(name)?);
+    let path = by_handle(parent, &aside);
+    put_anew(before, &path)?;
+    let flags = if is_there { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    match renameat_with(parent, &aside, parent, name, flags) {
+        Ok(()) => Ok(path),
+        Err(error) => {
+            let _ = remove(&path);
+            Err(error.into())
+        }
+    }
 }
 
 /// Makes what was there before. What could be made only in part would mislead more than nothing.
