@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use eyelet::{Reach, Root, SandboxPolicy, Spill, ToolRouter};
+use eyelet::{PrivateTemp, Reach, Root, SandboxPolicy, Spill, ToolRouter};
 use eyelet_mcp::{Options, Token, WorkingDirectory};
 
 use crate::args::{Http, Mcp, Surroundings};
@@ -20,7 +20,7 @@ pub(crate) fn run(command: &Mcp, before: &Surroundings) -> Result<ExitCode, Fail
     let policy = surroundings.sandbox.map_or(SandboxPolicy::WorkspaceWrite, Into::into);
     let router = router(command, policy)?;
     let spill = Arc::new(turn::limited(Spill::session(turn::temp_dir()), &surroundings));
-    let turn = turn::unconfined(&surroundings, policy)?;
+    let turn = turn::unconfined(&surroundings, policy, PrivateTemp::session)?;
     let mut ceiling: Vec<_> = turn::roots(&surroundings)?.into_iter().map(Arc::new).collect();
     if ceiling.is_empty() {
         ceiling.extend(default_root(turn.cwd()).map(Arc::new));

@@ -18,7 +18,8 @@ use crate::failure::Failure;
 pub(crate) fn build(surroundings: &Surroundings) -> Result<TurnContext, Failure> {
     let policy = surroundings.sandbox.map_or(SandboxPolicy::Full, Into::into);
     let spill = limited(Spill::per_user(temp_dir()), surroundings);
-    let mut turn = unconfined(surroundings, policy)?.with_spill(Arc::new(spill));
+    let turn = unconfined(surroundings, policy, PrivateTemp::for_one_call)?;
+    let mut turn = turn.with_spill(Arc::new(spill));
     for root in roots(surroundings)? {
         turn = turn.with_root(root);
     }
@@ -51,8 +52,15 @@ pub(crate) fn with_hidden(
     Ok(turn.with_hidden(hidden))
 }
 
-/// How commands are supervised. The private temp folder lasts as long as this process.
-fn sandbox(surroundings: &Surroundings, policy: SandboxPolicy) -> SandboxSettings {
+/// The private temp folder of commands, in this one. It lasts as long as this process.
+type MakeTemp = fn(PathBuf) -> PrivateTemp;
+
+/// How commands are supervised.
+fn sandbox(
+    surroundings: &Surroundings,
+    policy: SandboxPolicy,
+    make_temp: MakeTemp,
+) -> SandboxSettings {
     let mut settings = SandboxSettings::new(Supervisor::this_program())
         .with_environment_names(surroundings.environment_names.iter().cloned());
     if surroundings.network {
@@ -65,7 +73,7 @@ fn sandbox(surroundings: &Surroundings, policy: SandboxPolicy) -> SandboxSetting
         settings = settings.with_tier(TierChoice::Only(Tier::Landlock));
     }
     if policy != SandboxPolicy::Full {
-        settings = settings.with_private_temp(Arc::new(PrivateTemp::session(temp_dir())));
+        settings = settings.with_private_temp(Arc::new(make_temp(temp_dir())));
     }
     settings
 }
@@ -74,10 +82,11 @@ fn sandbox(surroundings: &Surroundings, policy: SandboxPolicy) -> SandboxSetting
 pub(crate) fn unconfined(
     surroundings: &Surroundings,
     policy: SandboxPolicy,
+    make_temp: MakeTemp,
 ) -> Result<TurnContext, Failure> {
     let cwd = working_directory(surroundings.cwd.as_deref())?;
     Ok(TurnContext::new(cwd, policy)?
-        .with_sandbox_settings(Arc::new(sandbox(surroundings, policy)))
+        .with_sandbox_settings(Arc::new(sandbox(surroundings, policy, make_temp)))
         .with_environment(env::vars_os().collect())
         .with_search_engine(surroundings.search_engine.map(Into::into).unwrap_or_default()))
 }

@@ -167,7 +167,7 @@ pub struct Reverted {
 pub enum Fate {
     /// It is as it was; the command's version is here now.
     MovedTo(RawPath),
-    /// It is as it was; the command had removed it.
+    /// It is as it was; of the command's version nothing is left.
     PutBack,
     /// The system would not let it be put back: a person has to look.
     Failed,

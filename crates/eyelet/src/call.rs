@@ -200,6 +200,12 @@ impl TurnContext {
         self
     }
 
+    /// Whether what commands leave in their temp folder is gone once the answer is there.
+    pub(crate) fn has_temp_for_one_call(&self) -> bool {
+        let temp = self.settings.as_ref().and_then(|settings| settings.private_temp.as_ref());
+        temp.is_some_and(|temp| temp.is_for_one_call())
+    }
+
     /// What `list_dir`, `grep_files` and `read` may reach: the roots, of which there may be none,
     /// or everything. A command is not concerned.
     #[must_use]

@@ -63,15 +63,10 @@ fn ending(data: &Map<String, Value>) -> Option<String> {
     flag(data, "cancelled").then(|| "cancelled".to_owned())
 }
 
-/// What became of protected paths. Where the command's version went is gone with this call.
+/// What became of protected paths.
 fn undone(data: &Map<String, Value>) -> Vec<String> {
     let told = data.get("sandbox_reverted").and_then(Value::as_array).into_iter().flatten();
-    told.filter_map(Value::as_str)
-        .map(|told| match told.split_once("; what the command made is in ") {
-            Some((path, _)) => format!("{path} is protected; what was made of it is undone"),
-            None => told.to_owned(),
-        })
-        .collect()
+    told.filter_map(Value::as_str).map(|told| format!("protected: {told}")).collect()
 }
 
 fn flag(data: &Map<String, Value>, name: &str) -> bool {

@@ -3,6 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 
+use serde_json::{Value, json};
+
+use crate::mcp_client::Server;
 use crate::sandbox::{FIRST, SECOND, TIERS, Workspace, is_root};
 
 #[test]
@@ -132,15 +135,28 @@ fn agents_settings_are_not_made_and_not_changed() {
 }
 
 #[test]
-fn what_was_undone_is_kept_where_no_program_looks_for_it() {
+fn what_was_undone_can_be_read_until_the_session_ends() {
     let workspace = Workspace::new("");
+    let command = "echo evil > .mcp.json; ln -s /etc .claude";
     for tier in TIERS {
-        // The call ends its session, and with it the folder that took it.
-        let data = workspace.data(tier, "echo evil > .mcp.json; ln -s /etc .claude");
-        let told = data["sandbox_reverted"].to_string();
-        assert!(told.contains(".mcp.json; what the command made is in /tmp/"), "{told}");
-        assert!(told.contains("/eyelet-reverted/"), "{told}");
+        let mut eyelet = workspace.eyelet(tier);
+        let mut server = Server::run(eyelet.args(["mcp", "--reply", "envelope"]));
+        server.greet("test", &json!({}));
+        let answer = server.text("bash", json!({ "command": command }));
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let told = answer["data"]["sandbox_reverted"][0].as_str().unwrap_or_default();
+        let (path, place) = told.split_once("; what the command made is in ").unwrap();
+        assert!(path.ends_with("/.mcp.json") && place.contains("/eyelet-reverted/"), "{answer}");
+        let read = server.text("read", json!({ "path": place }));
+        let read: Value = serde_json::from_str(&read).unwrap();
+        assert!(read["data"]["content"].as_str().unwrap_or_default().contains("evil"), "{read}");
         assert!(!workspace.at(".claude").is_symlink());
+
+        // The call ends its session, and with it the folder that took it.
+        let told = workspace.data(tier, command)["sandbox_reverted"].to_string();
+        assert!(told.contains("/.mcp.json; it is as it was\""), "{told}");
+        assert!(!told.contains("/eyelet-reverted/"), "{told}");
+        assert!(!workspace.at(".claude").is_symlink() && !workspace.at(".mcp.json").exists());
         assert!(fs::metadata("/etc/passwd").is_ok());
     }
 }

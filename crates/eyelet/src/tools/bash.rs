@@ -156,7 +156,7 @@ impl Tool for Bash {
         })?;
         // A deadline of the turn may come first.
         let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
-        Ok(BashReport::of(outcome, timeout_secs, turn.sandbox()))
+        Ok(BashReport::of(outcome, timeout_secs, turn))
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::bound::removed::Removed;
 use crate::bound::stream_text::{self, StreamReport};
 use crate::bound::{cut, names};
-use crate::call::{SandboxPolicy, Stop};
+use crate::call::{SandboxPolicy, Stop, TurnContext};
 use crate::output::Report;
 use crate::world::process::{End, Outcome};
 
@@ -39,8 +39,11 @@ pub struct BashReport {
 }
 
 impl BashReport {
-    pub(super) fn of(outcome: Outcome, timeout_secs: u64, policy: SandboxPolicy) -> Self {
-        let Outcome { end, stdout, stderr, reverted, removed } = outcome;
+    pub(super) fn of(outcome: Outcome, timeout_secs: u64, turn: &TurnContext) -> Self {
+        let Outcome { end, stdout, stderr, mut reverted, removed } = outcome;
+        if turn.has_temp_for_one_call() {
+            reverted.iter_mut().for_each(forget_place);
+        }
         let (exit_code, stop) = match end {
             End::Exited(code) => (code, None),
             End::Stopped(stop) => (STOPPED, Some(stop)),
@@ -52,7 +55,7 @@ impl BashReport {
             timed_out: stop == Some(Stop::TimedOut),
             cancelled: stop == Some(Stop::Cancelled),
             timeout_secs,
-            sandbox: Some(policy).filter(|policy| *policy != SandboxPolicy::Full),
+            sandbox: Some(turn.sandbox()).filter(|policy| *policy != SandboxPolicy::Full),
             sandbox_reverted: reverted,
             removed,
         }
@@ -144,13 +147,22 @@ struct BashData<'a> {
     spill_removed: Vec<String>,
 }
 
+/// Does not name a place in the temp folder, which goes before anyone can look: one beside the path stays.
+fn forget_place(reverted: &mut Reverted) {
+    if let Fate::MovedTo(to) = &reverted.fate {
+        if to.0.parent() != reverted.path.0.parent() {
+            reverted.fate = Fate::PutBack;
+        }
+    }
+}
+
 /// The path, and where the command's version of it is.
 fn reverted(reverted: &Reverted) -> String {
     let shown = |path: &RawPath| names::shown(path.0.as_os_str()).into_owned();
     let path = shown(&reverted.path);
     match &reverted.fate {
         Fate::MovedTo(to) => format!("{path}; what the command made is in {}", shown(to)),
-        Fate::PutBack => format!("{path}; it was put back"),
+        Fate::PutBack => format!("{path}; it is as it was"),
         Fate::Failed => format!("{path}; it may have changed, and could not be put back"),
         Fate::Unseen => format!(
             "{path}; protected paths in it may have changed, the supervisor ended before it looked"

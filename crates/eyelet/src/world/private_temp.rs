@@ -23,6 +23,8 @@ const MAX_TRIES: usize = 8;
 #[derive(Debug)]
 pub struct PrivateTemp {
     temp_dirs: Vec<PathBuf>,
+    /// Whether nobody can look into it once the answer is there.
+    is_for_one_call: bool,
     made: Mutex<Option<Made>>,
 }
 
@@ -36,7 +38,16 @@ impl PrivateTemp {
     /// A folder in `temp_dir`, or where that cannot be had in the system's own. Those that dead
     /// sessions left are removed now.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
-        let mut temp_dirs = vec![temp_dir.into().components().collect(), PathBuf::from(TMP)];
+        PrivateTemp::new(temp_dir.into(), false)
+    }
+
+    /// The same for a process that makes one call: no answer names a place in it.
+    pub fn for_one_call(temp_dir: impl Into<PathBuf>) -> Self {
+        PrivateTemp::new(temp_dir.into(), true)
+    }
+
+    fn new(temp_dir: PathBuf, is_for_one_call: bool) -> Self {
+        let mut temp_dirs = vec![temp_dir.components().collect(), PathBuf::from(TMP)];
         temp_dirs.dedup();
         for temp in temp_dirs.iter().filter_map(|temp_dir| TempFolder::open(temp_dir).ok()) {
             for name in temp.names(&prefix()) {
@@ -47,7 +58,11 @@ impl PrivateTemp {
                 }
             }
         }
-        PrivateTemp { temp_dirs, made: Mutex::default() }
+        PrivateTemp { temp_dirs, is_for_one_call, made: Mutex::default() }
+    }
+
+    pub(crate) fn is_for_one_call(&self) -> bool {
+        self.is_for_one_call
     }
 
     /// The folder, made if need be.
