@@ -136,32 +136,35 @@ fn install(rules: Rules) -> Result<(), seccompiler::Error> {
     // Calls by the numbers of another architecture kill the process.
     let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, architecture)?;
-    let rest: BpfProgram = filter.try_into()?;
-    apply_filter(&[beginning(), rest].concat())
+    let mut program: BpfProgram = filter.try_into()?;
+    let is_number = |one: &sock_filter| one.code == LOAD && one.k == NUMBER;
+    // Before that, the architecture is looked at.
+    let begin = program.iter().position(is_number).unwrap_or(0);
+    program.splice(begin..begin, beyond_rules());
+    apply_filter(&program)
 }
 
-/// What the rules cannot say, before them.
-fn beginning() -> BpfProgram {
-    let instruction = |code: u32, if_true, if_false, value| sock_filter {
-        code: u16::try_from(code).unwrap_or(0),
-        jt: if_true,
-        jf: if_false,
-        k: value,
-    };
-    let answer = |value| instruction(libc::BPF_RET | libc::BPF_K, 0, 0, value);
+/// Puts a word of what is known of the call in place.
+const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+/// The call's number is the first.
+const NUMBER: u32 = 0;
+
+/// What the rules cannot say.
+fn beyond_rules() -> BpfProgram {
+    let instruction =
+        |code, if_true, if_false, value| sock_filter { code, jt: if_true, jf: if_false, k: value };
+    let answer = |value| instruction((libc::BPF_RET | libc::BPF_K) as u16, 0, 0, value);
+    let unless =
+        |how: u32, value| instruction((libc::BPF_JMP | how | libc::BPF_K) as u16, 0, 1, value);
+    let mut program = vec![instruction(LOAD, 0, 0, NUMBER)];
+    if cfg!(target_arch = "x86_64") {
+        // The x32 ABI has this architecture's name and other numbers for the same calls.
+        const X32: u32 = 0x4000_0000;
+        program.extend([unless(libc::BPF_JGE, X32), answer(libc::SECCOMP_RET_KILL_PROCESS)]);
+    }
+    // Its flags lie in memory, where a filter cannot look; the C library falls back to `clone`.
     let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(0);
     let missing = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
-    vec![
-        // The number of the call stands first.
-        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        // The x32 ABI has this architecture's name and other numbers for the same calls.
-        instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, X32),
-        answer(libc::SECCOMP_RET_KILL_PROCESS),
-        // Its flags lie in memory, where a filter cannot look; the C library falls back to `clone`.
-        instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, clone3),
-        answer(missing),
-    ]
+    program.extend([unless(libc::BPF_JEQ, clone3), answer(missing)]);
+    program
 }
-
-/// From here on; other architectures than that with x32 have no such numbers.
-const X32: u32 = 0x4000_0000;
