@@ -21,12 +21,14 @@ mod doctor;
 mod linux;
 #[cfg(target_os = "linux")]
 mod process_stat;
+mod remove;
 mod request;
 
 pub use client::{Received, Supervised, Supervisor};
 pub use doctor::{Gap, MAX_LOOKED_AT, MAX_REPOSITORIES, Machine};
 #[cfg(target_os = "linux")]
 pub use process_stat::ProcessStat;
+pub use remove::remove_all;
 pub use request::{
     Fate, Message, Network, Place, Policy, Program, Raw, RawPath, Reverted, SandboxRequest,
     Strictness, Tier, TierChoice,

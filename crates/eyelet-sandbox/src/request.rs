@@ -165,9 +165,11 @@ pub struct Reverted {
 /// What became of a protected path that a command changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
-    /// It is as it was; the command's version is here now.
+    /// The command's version was moved here.
     MovedTo(RawPath),
-    /// It is as it was; of the command's version nothing is left.
+    /// The command's version was moved away, and nobody can look at it any more.
+    Gone,
+    /// It was removed or moved, and put back.
     PutBack,
     /// The system would not let it be put back: a person has to look.
     Failed,

@@ -116,6 +116,7 @@ pub(crate) fn with_marker(marker: &str) -> Vec<Pid> {
 }
 
 /// Whether a live process has the marker in an argument, as the shell has that was told to use it.
+#[cfg(target_os = "linux")]
 pub(crate) fn is_mentioned(marker: &str) -> bool {
     !processes(|argument| argument.contains(marker)).is_empty()
 }

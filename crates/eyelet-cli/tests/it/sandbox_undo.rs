@@ -40,7 +40,10 @@ fn a_link_on_the_way_to_a_protected_path_is_undone() {
         let workspace = Workspace::new("");
         let data = workspace.data(tier, attack);
         assert!(!workspace.at(".cargo").is_symlink(), "{tier:?} {data}");
-        assert!(told(&data, ".cargo").ends_with("; it is as it was"), "{tier:?} {data}");
+        assert!(
+            told(&data, ".cargo").ends_with("; what the command made of it is gone"),
+            "{tier:?} {data}"
+        );
 
         let workspace = Workspace::new(".cargo/config.toml = kept");
         for attack in [attack, "rm -rf .cargo", "mv .cargo gone", "rm -rf .cargo; echo > .cargo"] {
@@ -130,8 +133,8 @@ fn a_person_is_told_what_was_undone() {
     let output = workspace.eyelet(SECOND).args(["bash", command]).output().unwrap();
     let told = workspace.tree.redact(&String::from_utf8_lossy(&output.stderr));
     expect![[r#"
-        protected: /repo/.mcp.json; it is as it was
-        protected: /repo/.vscode; it is as it was
+        protected: /repo/.mcp.json; what the command made of it is gone
+        protected: /repo/.vscode; it was put back
     "#]]
     .assert_eq(&told);
     assert!(output.status.success() && output.stdout.is_empty());
@@ -171,4 +174,18 @@ fn what_a_person_mounted_at_a_protected_path_is_put_back_in_place() {
         assert!(!workspace.at("folder/more").exists(), "{tier:?} {data}");
         assert!(!data.to_string().contains("could not"), "{tier:?} {data}");
     }
+}
+
+#[test]
+fn what_is_mounted_in_a_protected_folder_is_not_moved_and_told() {
+    let script = "mkdir -p w/.vscode/m w/.claude/m; mount --bind folder w/.vscode/m; call; \
+                  [ -e w/.vscode/m/file ] && touch still-there";
+    let command = "echo evil > .vscode/tasks.json; rm -rf .claude; true";
+    let workspace = Workspace::new("w/\nfolder/file = kept");
+    let data = among_mounts(&workspace, SECOND, script, command);
+    let expected = "/w/.vscode; it may have changed, and could not be put back";
+    assert!(told(&data, ".vscode").ends_with(expected), "{data}");
+    assert!(told(&data, ".claude").ends_with("/w/.claude; it was put back"), "{data}");
+    assert_eq!(fs::read_to_string(workspace.at("folder/file")).unwrap(), "kept", "{data}");
+    assert!(workspace.at("still-there").exists(), "{data}");
 }

@@ -8,6 +8,8 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 
+use crate::remove_all;
+
 /// What is above this is not kept.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 const MAX_ENTRIES: usize = 10_000;
@@ -120,7 +122,7 @@ pub(super) fn relocate(from: &Path, to: &Path) -> io::Result<()> {
             if let Some(copy) = Snapshot::take(from, &mut Room::new())? {
                 copy.put(to)?;
             }
-            match remove(from) {
+            match remove_all(from) {
                 Err(error) if error.kind() == ResourceBusy && is_emptied(from) => Ok(()),
                 removed => removed,
             }
@@ -133,14 +135,6 @@ pub(super) fn relocate(from: &Path, to: &Path) -> io::Result<()> {
 fn is_emptied(path: &Path) -> bool {
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
     !is_folder || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
-}
-
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    if fs::symlink_metadata(path)?.is_dir() {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    }
 }
 
 fn read(path: &Path, room: &mut Room) -> io::Result<Vec<u8>> {

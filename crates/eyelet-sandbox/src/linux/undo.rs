@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,8 @@ use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 use rustix::io::Errno;
 
 use super::layout::Layout;
-use super::snapshot::{Snapshot, random_name, relocate, remove};
+use super::snapshot::{Snapshot, random_name, relocate};
+use crate::remove_all;
 use crate::request::{Fate, Reverted, SandboxRequest, Tier};
 
 pub(super) const FOLDER: OFlags =
@@ -47,6 +49,7 @@ pub(super) fn move_away(
     request: &SandboxRequest,
     tier: Tier,
 ) -> io::Result<PathBuf> {
+    check_mounts(place)?;
     // A folder that its owner may not write cannot be moved to another.
     make_writable(place, place.symlink_metadata());
     let new_name = random_name(path.file_name().unwrap_or_default())?;
@@ -78,6 +81,7 @@ pub(super) fn swap(
     name: &OsStr,
     is_there: bool,
 ) -> io::Result<PathBuf> {
+    check_mounts(&by_handle(parent, name))?;
     let aside = beside(&random_name(name)?);
     let path = by_handle(parent, &aside);
     put_anew(before, &path)?;
@@ -85,16 +89,48 @@ pub(super) fn swap(
     match renameat_with(parent, &aside, parent, name, flags) {
         Ok(()) => Ok(path),
         Err(error) => {
-            let _ = remove(&path);
+            let _ = remove_all(&path);
             Err(error.into())
         }
     }
 }
 
+/// Fails where something is mounted below `place`: it would be moved along, and later be emptied.
+fn check_mounts(place: &Path) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else { return Ok(()) };
+    let path = parent.canonicalize()?.join(name);
+    let is_below = |mounted: &[u8]| {
+        let rest = mounted.strip_prefix(path.as_os_str().as_bytes());
+        rest.is_some_and(|rest| rest.starts_with(b"/"))
+    };
+    let mounts = fs::read("/proc/self/mountinfo")?;
+    let points = mounts
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| line.split(|byte| *byte == b' ').nth(4).map(unescaped));
+    match points.into_iter().any(|point| is_below(&point)) {
+        true => Err(Errno::BUSY.into()),
+        false => Ok(()),
+    }
+}
+
+/// The system writes a space in a path as `\040`, and a few others like it.
+fn unescaped(point: &[u8]) -> Vec<u8> {
+    let mut path = Vec::with_capacity(point.len());
+    let mut rest = point;
+    while let [first, after @ ..] = rest {
+        let code = after.get(..3).filter(|_| *first == b'\\');
+        let code = code.and_then(|code| std::str::from_utf8(code).ok());
+        let byte = code.and_then(|code| u8::from_str_radix(code, 8).ok());
+        path.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { after.get(3..).unwrap_or_default() } else { after };
+    }
+    path
+}
+
 /// Makes what was there before. What could be made only in part would mislead more than nothing.
 pub(super) fn put_anew(before: &Snapshot, place: &Path) -> io::Result<()> {
     before.put(place).inspect_err(|_| {
-        let _ = remove(place);
+        let _ = remove_all(place);
     })
 }
 
@@ -164,4 +200,21 @@ fn make_writable(folder: &Path, found: io::Result<fs::Metadata>) {
 /// A path that starts at an open folder, whatever its name is by now.
 pub(super) fn by_handle(folder: &OwnedFd, name: &OsStr) -> PathBuf {
     Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unescaped;
+
+    #[test]
+    fn paths_of_mounts_are_read_as_they_are() {
+        for (written, meant) in [
+            ("/a/b", "/a/b"),
+            ("/a\\040b\\011c\\012d\\134e", "/a b\tc\nd\\e"),
+            ("/a\\", "/a\\"),
+            ("\\04", "\\04"),
+        ] {
+            assert_eq!(unescaped(written.as_bytes()), meant.as_bytes());
+        }
+    }
 }

@@ -1,12 +1,10 @@
 //! The temp folder that the commands of one session share, and nobody else.
 
-use std::fs::{self, Permissions};
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use eyelet_sandbox::Tier;
+use eyelet_sandbox::{Tier, remove_all};
 use rustix::process::geteuid;
 
 use super::confine::Root;
@@ -142,19 +140,8 @@ fn make_in(temp_dir: &Path) -> Result<Made, String> {
     Err(last_reason)
 }
 
-/// Removes a folder, those in it that were closed to their owner among it.
 fn remove(path: &Path) {
     let path: PathBuf = path.components().collect();
-    if fs::remove_dir_all(&path).is_err() {
-        open_folders(&path);
-        let _ = fs::remove_dir_all(&path);
-    }
-}
-
-fn open_folders(path: &Path) {
-    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
-    if is_folder && fs::set_permissions(path, Permissions::from_mode(0o700)).is_ok() {
-        let entries = fs::read_dir(path).into_iter().flatten();
-        entries.filter_map(io::Result::ok).for_each(|entry| open_folders(&entry.path()));
-    }
+    // What is left goes with the next start.
+    let _ = remove_all(&path);
 }
