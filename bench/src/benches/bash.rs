@@ -29,6 +29,7 @@ pub(crate) const BENCH: Bench = Bench {
     notes: &[
         "`full` is a supervisor without a sandbox, `sandboxed` the default of the server: \
          `workspace-write` in the first tier",
+        "the library and `eyelet call` are asked for data alone, the server for a text",
         "of 4 GiB eyelet keeps the first 256 MiB in a file, as it does in every call; a server that \
          answers with a text also counts the lines of all and shows the end; `cat > /dev/null` does \
          none of it, `wc -l` counts",
@@ -325,6 +326,7 @@ fn session(place: &Place) -> Result<TurnContext> {
     Ok(turn
         .with_root(Root::open(workspace).map_err(said)?)
         .with_environment(std::env::vars_os().collect())
+        .with_data_alone()
         .with_sandbox_settings(Arc::new(settings)))
 }
 

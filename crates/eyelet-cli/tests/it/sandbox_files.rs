@@ -154,7 +154,7 @@ fn what_was_undone_can_be_read_until_the_session_ends() {
 
         // The call ends its session, and with it the folder that took it.
         let told = workspace.data(tier, command)["sandbox_reverted"].to_string();
-        assert!(told.contains("/.mcp.json; it is as it was\""), "{told}");
+        assert!(told.contains("/.mcp.json; what the command made of it is gone\""), "{told}");
         assert!(!told.contains("/eyelet-reverted/"), "{told}");
         assert!(!workspace.at(".claude").is_symlink() && !workspace.at(".mcp.json").exists());
         assert!(fs::metadata("/etc/passwd").is_ok());

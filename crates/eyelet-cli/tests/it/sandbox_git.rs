@@ -156,7 +156,10 @@ fn a_link_that_took_the_name_of_a_folder_around_a_repository_is_moved_away() {
             );
             let data = project.attack(tier, &attack);
             let told = data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}"));
-            assert!(told.ends_with(&format!("/{folder}; it is as it was")), "{told}");
+            assert!(
+                told.ends_with(&format!("/{folder}; what the command made of it is gone")),
+                "{told}"
+            );
             // Git finds the repository of the root there, or nothing.
             let _ = project.person("for place in nested vendor/sub; do git -C $place status; done");
             assert!(!project.mark.exists(), "{tier:?} {folder}: git executed what a command left");
@@ -193,7 +196,7 @@ fn what_took_a_repositorys_name_is_moved_away_and_told() {
         let data = project.attack(tier, attack);
         let told =
             data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}")).to_owned();
-        assert!(told.ends_with(".git; it is as it was"), "{told}");
+        assert!(told.ends_with(".git; what the command made of it is gone"), "{told}");
         project.check(attack);
     }
 }

@@ -21,9 +21,9 @@ pub struct StreamReport {
     pub shown: Shown,
     /// How many bytes the command wrote.
     pub total_bytes: u64,
-    /// How many lines that is; a last one without a newline counts. Not known of a stream beyond 256 MiB
-    /// of which only the start is shown and no [reply budget](crate::TurnContext::with_reply_budget) is
-    /// set: what comes after that is counted in bytes alone.
+    /// How many lines that is; a last one without a newline counts. Not known where
+    /// [only data is asked for](crate::TurnContext::with_data_alone) and a flood went on after all that is
+    /// shown or kept of it: it is counted in bytes alone then.
     pub lines: Option<u64>,
     /// What became of a stream that is not shown whole.
     pub kept: Option<Kept>,

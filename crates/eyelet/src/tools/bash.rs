@@ -148,6 +148,7 @@ impl Tool for Bash {
             keep,
             window,
             keeping,
+            counts_lines: !turn.is_data_alone,
             count: turn.progress.clone(),
         };
         let outcome = process::run(&job, &watch).map_err(|refusal| match refusal {

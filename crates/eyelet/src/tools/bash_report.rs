@@ -151,7 +151,7 @@ struct BashData<'a> {
 fn forget_place(reverted: &mut Reverted) {
     if let Fate::MovedTo(to) = &reverted.fate {
         if to.0.parent() != reverted.path.0.parent() {
-            reverted.fate = Fate::PutBack;
+            reverted.fate = Fate::Gone;
         }
     }
 }
@@ -162,7 +162,8 @@ fn reverted(reverted: &Reverted) -> String {
     let path = shown(&reverted.path);
     match &reverted.fate {
         Fate::MovedTo(to) => format!("{path}; what the command made is in {}", shown(to)),
-        Fate::PutBack => format!("{path}; it is as it was"),
+        Fate::Gone => format!("{path}; what the command made of it is gone"),
+        Fate::PutBack => format!("{path}; it was put back"),
         Fate::Failed => format!("{path}; it may have changed, and could not be put back"),
         Fate::Unseen => format!(
             "{path}; protected paths in it may have changed, the supervisor ended before it looked"

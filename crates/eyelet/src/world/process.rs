@@ -48,6 +48,8 @@ pub(crate) struct Job<'a> {
     pub(crate) keep: Keep,
     pub(crate) window: Window,
     pub(crate) keeping: Keeping,
+    /// Whether the answer tells how many lines came.
+    pub(crate) counts_lines: bool,
     /// Counts what the command prints.
     pub(crate) count: Count,
 }
@@ -89,8 +91,7 @@ impl<E: Into<io::Error>> From<E> for Refusal {
 /// Runs the command to its end, or until `watch` says stop.
 pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> Result<Outcome, Refusal> {
     if let Err(stop) = watch.check() {
-        let nothing =
-            || Stream::new(None, job.keep, job.window, job.keeping.clone(), job.count.clone());
+        let nothing = || Stream::new(None, job);
         let [stdout, stderr] = Stream::finish(&mut [nothing(), nothing()], job.window);
         let (end, reverted, removed) = (End::Stopped(stop), Vec::new(), Removed::default());
         return Ok(Outcome { end, stdout, stderr, reverted, removed });
@@ -154,9 +155,7 @@ impl Running {
                 (Tree::Group(group), outputs)
             }
         };
-        let stream =
-            |pipe| Stream::new(pipe, job.keep, job.window, job.keeping.clone(), job.count.clone());
-        let streams = outputs.map(stream);
+        let streams = outputs.map(|pipe| Stream::new(pipe, job));
         let running = Running { tree, streams, pace: Pace::default() };
         running.streams.iter().try_for_each(Stream::prepare)?;
         Ok(running)

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 
+use super::process::Job;
 use super::sink::Sink;
 use super::spill::{MAX_FILE_BYTES, Spill, SpillFile};
 use crate::bound::budget::{Extent, ReplyBudget, shares};
-use crate::bound::capture::{Capture, Keep};
+use crate::bound::capture::Capture;
 use crate::bound::removed::Removed;
 use crate::bound::stream_text::{self, Kept, StreamReport};
 use crate::bound::tally::Tally;
@@ -88,32 +89,23 @@ enum Keeper {
 }
 
 impl Stream {
-    pub(super) fn new(
-        pipe: Option<OwnedFd>,
-        keep: Keep,
-        window: Window,
-        keeping: Keeping,
-        count: Count,
-    ) -> Self {
-        let (capture, certain) = match window {
-            Window::Each(bytes) => (Capture::new(keep, bytes), bytes),
-            Window::Shared(room) => (Capture::up_to(keep, room.bytes), room.bytes / 2),
+    pub(super) fn new(pipe: Option<OwnedFd>, job: &Job<'_>) -> Self {
+        let (capture, certain) = match job.window {
+            Window::Each(bytes) => (Capture::new(job.keep, bytes), bytes),
+            Window::Shared(room) => (Capture::up_to(job.keep, room.bytes), room.bytes / 2),
         };
-        let keeper = Keeper::NotNeeded(keeping);
-        let buffer = vec![0; if pipe.is_some() { READ_BYTES + WRITE_BYTES } else { 0 }];
-        let removed = Removed::default();
         Stream {
-            pipe,
-            buffer,
+            buffer: vec![0; if pipe.is_some() { READ_BYTES + WRITE_BYTES } else { 0 }],
             waiting: 0,
+            pipe,
             tally: Tally::new(),
             capture,
             certain,
-            keeper,
-            counts_lines: matches!(window, Window::Shared(_)),
+            keeper: Keeper::NotNeeded(job.keeping.clone()),
+            counts_lines: job.counts_lines,
             sink: None,
-            count,
-            removed,
+            count: job.count.clone(),
+            removed: Removed::default(),
         }
     }
 
