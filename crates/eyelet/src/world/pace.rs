@@ -12,7 +12,7 @@ use super::crew::cores;
 /// The next piece is ready after this time, as a rule.
 const PATIENCE: Duration = Duration::from_micros(20);
 /// A piece that is worth its read is there after this time.
-const PAUSE: Duration = Duration::from_micros(100);
+const PAUSE: Duration = Duration::from_micros(300);
 /// For this part of the time that a piece took, its writer is left alone with the pipe: only one of
 /// the two has it at a time, and a writer that is far away needs longer to get it back.
 const ALONE: f64 = 0.3;
