@@ -150,25 +150,36 @@ fn memory_stays_flat_under_a_supervisor_whatever_is_printed() {
 
 #[test]
 fn a_full_temp_folder_loses_the_file_and_nothing_else() {
-    let tree = TempTree::new("temp/");
-    // A file system of 64 KiB, for this one process.
-    let script = "mount -t tmpfs -o size=64k,mode=700 none temp && TMPDIR=$PWD/temp exec \"$0\" call bash \"$1\"";
-    for (stream, redirect) in [("stdout", ""), ("stderr", " >&2")] {
-        let command = format!("printf '%0300000d' 7{redirect}; exit 3");
-        let mut full = std::process::Command::new("unshare");
-        full.args(["-Urm", "sh", "-c", script]).arg(binary());
-        full.arg(json!({ "command": command, "keep": "both" }).to_string());
-        let output = full.current_dir(tree.path()).output().unwrap();
-        let data = &envelope(&output)["data"];
-        assert_eq!(
-            (&data["exit_code"], &data[format!("{stream}_total_bytes")]),
-            (&json!(3), &json!(300_000)),
-            "{data}"
-        );
-        assert_eq!(data[stream].as_str().unwrap().len(), 25_600);
-        assert!(data[format!("{stream}_tail")].as_str().unwrap().ends_with("07"));
-        let reason = data[format!("{stream}_spill_error")].as_str().unwrap();
-        assert_eq!(reason, "No space left on device (os error 28)");
-        assert!(data.get(format!("{stream}_file")).is_none());
+    // At once, and in the middle of a flood that is only kept.
+    for (room, keep, bytes, shown) in
+        [("64k", "both", 300_000, 25_600), ("2m", "head", 9_000_000, 51_200)]
+    {
+        for (stream, redirect) in [("stdout", ""), ("stderr", " >&2")] {
+            let command = format!("printf '%0{bytes}d' 7{redirect}; exit 3");
+            let data = in_small_temp_folder(room, &json!({ "command": command, "keep": keep }));
+            assert_eq!(
+                (&data["exit_code"], &data[format!("{stream}_total_bytes")]),
+                (&json!(3), &json!(bytes)),
+                "{data}"
+            );
+            assert_eq!(data[stream].as_str().unwrap().len(), shown);
+            let tail = data.get(format!("{stream}_tail"));
+            assert_eq!(tail.is_some(), keep == "both");
+            assert!(tail.is_none_or(|tail| tail.as_str().unwrap().ends_with("07")));
+            let reason = data[format!("{stream}_spill_error")].as_str().unwrap();
+            assert_eq!(reason, "No space left on device (os error 28)");
+            assert!(data.get(format!("{stream}_file")).is_none());
+        }
     }
+}
+
+/// What a call tells whose temp folder is a file system of this size, for this one process.
+fn in_small_temp_folder(room: &str, arguments: &Value) -> Value {
+    let tree = TempTree::new("temp/");
+    let script = format!(
+        "mount -t tmpfs -o size={room},mode=700 none temp && TMPDIR=$PWD/temp exec \"$0\" call bash \"$1\""
+    );
+    let mut full = std::process::Command::new("unshare");
+    full.args(["-Urm", "sh", "-c", &script]).arg(binary()).arg(arguments.to_string());
+    envelope(&full.current_dir(tree.path()).output().unwrap())["data"].take()
 }

@@ -23,7 +23,7 @@ pub struct StreamReport {
     pub total_bytes: u64,
     /// How many lines that is; a last one without a newline counts. Not known where
     /// [only data is asked for](crate::TurnContext::with_data_alone) and a flood went on after all that is
-    /// shown or kept of it: it is counted in bytes alone then.
+    /// shown of it: it is counted in bytes alone then.
     pub lines: Option<u64>,
     /// What became of a stream that is not shown whole.
     pub kept: Option<Kept>,

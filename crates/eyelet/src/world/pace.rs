@@ -16,6 +16,10 @@ const PAUSE: Duration = Duration::from_micros(300);
 /// For this part of the time that a piece took, its writer is left alone with the pipe: only one of
 /// the two has it at a time, and a writer that is far away needs longer to get it back.
 const ALONE: f64 = 0.3;
+/// So long at least where pieces go through a [hall](super::hall): of the few pages that would be
+/// there sooner each would be written anew right after it was read, and fetched from one processor to
+/// the other and back. A pipe of its full size is not full by then.
+const ALONE_WITH_HALL: Duration = Duration::from_micros(100);
 /// How often it is looked whether a processor is free.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// Of the last sixteen looks, so many that found none say that none is: processes that wait for each
@@ -56,7 +60,7 @@ impl Pace {
 impl Spell {
     /// Waits for the next piece; `came` is when the last one did, if one has come since. False where
     /// it is not worth to wait any longer.
-    pub(super) fn wait(&mut self, came: Option<Instant>) -> bool {
+    pub(super) fn wait(&mut self, came: Option<Instant>, has_hall: bool) -> bool {
         let now = came.unwrap_or_else(Instant::now);
         self.last_piece = came.unwrap_or(self.last_piece);
         let patience = if self.is_crowded { Duration::ZERO } else { PATIENCE };
@@ -68,7 +72,8 @@ impl Spell {
             thread::sleep(PAUSE);
             return true;
         }
-        let alone_until = now + now.duration_since(self.resumed).mul_f64(ALONE);
+        let least = if has_hall { ALONE_WITH_HALL } else { Duration::ZERO };
+        let alone_until = now + now.duration_since(self.resumed).mul_f64(ALONE).max(least);
         loop {
             thread::yield_now();
             self.resumed = Instant::now();

@@ -24,7 +24,7 @@ use crate::call::{Environment, Progress as Count, Stop, Watch};
 use crate::limits::STOP_INTERVAL;
 
 /// A command that has printed so much prints on and on.
-const FLOOD_BYTES: u64 = 256 * 1024;
+pub(super) const FLOOD_BYTES: u64 = 256 * 1024;
 /// How long nothing but the pipes is looked at.
 const FLOOD_TIME: Duration = Duration::from_millis(5);
 /// How long what the command left in the background may still write after the command's end.
@@ -314,7 +314,7 @@ impl Running {
         if last(came).is_some() && bytes >= FLOOD_BYTES {
             let mut flows = came.map(|came| came.is_some());
             let mut spell = self.pace.begin(FLOOD_TIME);
-            while !self.is_closed() && spell.wait(last(came)) {
+            while !self.is_closed() && spell.wait(last(came), self.has_hall()) {
                 came = self.read_from(flows)?;
                 if last(came).is_some() {
                     flows = came.map(|came| came.is_some());
@@ -345,6 +345,10 @@ impl Running {
 
     fn settle(&mut self) {
         self.streams.iter_mut().for_each(Stream::settle);
+    }
+
+    fn has_hall(&self) -> bool {
+        self.streams.iter().any(Stream::has_hall)
     }
 
     fn is_silent(&self) -> bool {

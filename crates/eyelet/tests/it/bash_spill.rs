@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use eyelet::tools::bash::MAX_FILE_BYTES;
 use eyelet::tools::{Bash, BashArgs, BashReport, GrepFiles, GrepFilesArgs, Keep, Read, ReadArgs};
 use eyelet::{ErrorCode, Root, SandboxPolicy, Spill, Tool as _, TurnContext};
 use rustix::process::{Resource, getrlimit};
@@ -43,15 +42,25 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn the_file_has_every_byte_as_it_came() {
     let tree = TempTree::new("");
-    let turn = turn(&tree, Spill::session(tree.beside()));
-    for bytes in [51_200, 51_201, 262_144, 5_000_003] {
-        let command = format!("head -c {bytes} /dev/urandom | tee copy; head -c {bytes} copy >&2");
-        let report = run(&turn, &command);
-        let copy = fs::read(tree.path().join("copy")).expect("readable");
-        assert_eq!(copy.len(), bytes);
-        assert!(fs::read(file(&report)).expect("readable") == copy);
-        assert!(fs::read(report.stderr.file().expect("kept")).expect("readable") == copy);
-        assert_eq!(report.stdout.spill_error(), None);
+    let turn = || turn(&tree, Spill::session(tree.beside()));
+    // Where only the data is asked for, most of a flood goes to the file unseen.
+    for turn in [turn(), turn().with_data_alone()] {
+        for bytes in [51_200, 51_201, 262_144, 5_000_003] {
+            // One after the other, and both at once.
+            for and in [";", "&"] {
+                let command = format!(
+                    "head -c {bytes} /dev/urandom > copy; cat copy {and} head -c {bytes} copy >&2; wait"
+                );
+                let report = run(&turn, &command);
+                let copy = fs::read(tree.path().join("copy")).expect("readable");
+                assert_eq!(copy.len(), bytes);
+                for stream in [&report.stdout, &report.stderr] {
+                    assert_eq!((stream.total_bytes, stream.spill_error()), (bytes as u64, None));
+                    let kept = fs::read(stream.file().expect("kept")).expect("readable");
+                    assert!(kept == copy, "{bytes} bytes, {and}");
+                }
+            }
+        }
     }
 }
 
@@ -134,15 +143,17 @@ fn a_stream_that_cannot_be_kept_does_not_fail_the_call() {
 fn a_limit_of_the_process_on_its_files_is_heeded() {
     // Writing beyond it would end the process with a signal.
     let test = "bash_spill::a_limit_of_the_process_on_its_files_is_heeded";
-    testkit::in_own_process_after("ulimit -f 60", test, || {
-        let tree = TempTree::new("");
-        let turn = turn(&tree, Spill::session(tree.beside()));
-        let report = run(&turn, "printf '%0100000d' 0");
-        let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
-        assert_eq!(fs::metadata(file(&report)).expect("it is there").len(), limit.min(100_000));
-        let error = format!("only the first {limit} of 100000 bytes are kept");
-        assert_eq!(report.stdout.spill_error(), (limit < 100_000).then_some(error));
-    });
+    for (before, bytes) in [("ulimit -f 60", 100_000), ("ulimit -f 1500", 6_000_000)] {
+        testkit::in_own_process_after(before, test, || {
+            let tree = TempTree::new("");
+            let turn = turn(&tree, Spill::session(tree.beside())).with_data_alone();
+            let report = run(&turn, &format!("printf '%0{bytes}d' 0"));
+            let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+            assert_eq!(fs::metadata(file(&report)).expect("it is there").len(), limit.min(bytes));
+            let error = format!("only the first {limit} of {bytes} bytes are kept");
+            assert_eq!(report.stdout.spill_error(), (limit < bytes).then_some(error));
+        });
+    }
 }
 
 #[test]
@@ -179,20 +190,27 @@ fn a_planted_folder_is_refused_and_its_target_untouched() {
 #[test]
 fn a_file_stops_at_its_limit_and_the_answer_says_so() {
     let tree = TempTree::new("");
-    let turn = turn(&tree, Spill::session(tree.beside()).with_limits(55_000, 1_000_000));
-    let report = run(&turn, "head -c 300000 /dev/urandom | tee copy");
-    let copy = fs::read(tree.path().join("copy")).expect("readable");
-    assert!(fs::read(file(&report)).expect("readable") == copy[..55_000]);
-    assert_eq!(report.stdout.total_bytes, 300_000);
-    assert_eq!(
-        report.stdout.spill_error().as_deref(),
-        Some("only the first 55000 of 300000 bytes are kept")
-    );
+    let turn = |limit, all| turn(&tree, Spill::session(tree.beside()).with_limits(limit, all));
+    for (turn, kept, bytes) in [
+        (turn(55_000, 1_000_000), 55_000, 300_000),
+        // Of a flood that goes to the file unseen, at the limits of a file and of all files.
+        (turn(2_500_001, 9_000_000).with_data_alone(), 2_500_001, 7_000_000),
+        (turn(2_500_001, 1_500_001).with_data_alone(), 1_500_001, 7_000_000),
+    ] {
+        let report = run(&turn, &format!("head -c {bytes} /dev/urandom | tee copy"));
+        let copy = fs::read(tree.path().join("copy")).expect("readable");
+        assert!(fs::read(file(&report)).expect("readable") == copy[..kept], "{kept}");
+        assert_eq!(report.stdout.total_bytes, bytes);
+        assert_eq!(
+            report.stdout.spill_error(),
+            Some(format!("only the first {kept} of {bytes} bytes are kept"))
+        );
+    }
 }
 
 #[test]
-fn beyond_what_a_file_holds_lines_are_counted_where_the_answer_tells_them() {
-    const BYTES: u64 = MAX_FILE_BYTES + (20 << 20);
+fn of_a_flood_lines_are_counted_where_the_answer_tells_them() {
+    const BYTES: u64 = 20 << 20;
     let tree = TempTree::new("");
     let turn = turn(&tree, Spill::session(tree.beside()).with_limits(100_000, 1_000_000));
     let command = format!("yes 0123456 | head -c {BYTES}; printf end");
