@@ -5,6 +5,7 @@
 //! hours; a run takes as many as there is time for, others each time.
 
 mod commands;
+mod floods;
 mod looks;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ const USER: u32 = 65534;
 const SECONDS: u64 = 900;
 /// A call that takes longer than its time and this is late.
 const LONG: &str = "25";
+/// How many scenes there are.
+const SCENES: usize = 4;
 /// The last of equal system calls that is made to fail.
 const MOST: usize = 130;
 
@@ -78,13 +81,15 @@ pub(crate) fn check(workspace: &Workspace, words: &[&str]) -> Result<(), String>
     let is_root =
         Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout.trim_ascii() == b"0");
     let users: &[Option<u32>] = if is_root { &[None, Some(USER)] } else { &[None] };
-    let share = Duration::from_secs(seconds) / (3 * u32::try_from(users.len()).unwrap_or(1));
+    let shares = SCENES * users.len();
+    let share = Duration::from_secs(seconds) / u32::try_from(shares).unwrap_or(1);
     let mut bad = 0;
     for user in users {
         let stage = Stage::new(&built, *user)?;
-        let scenes: [Box<dyn Scene>; 3] = [
+        let scenes: [Box<dyn Scene>; SCENES] = [
             Box::new(commands::Commands::new(&stage, &[])?),
             Box::new(commands::Commands::new(&stage, &["--force-tier2"])?),
+            Box::new(floods::Floods::new(&stage)),
             Box::new(looks::Looks::new(&stage)?),
         ];
         for scene in scenes {

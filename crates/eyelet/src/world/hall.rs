@@ -37,10 +37,20 @@ impl Hall {
 
     /// Writes the first `bytes` of what is in it to the file.
     pub(super) fn empty_into(&self, file: &mut File, bytes: usize) -> io::Result<()> {
+        use rustix::io::Errno;
+        use rustix::pipe::{SpliceFlags, splice};
         use std::io::Read as _;
-        // The standard library has it moved, too, and copies it to where that cannot be done.
-        let written = io::copy(&mut (&self.exit).take(bytes as u64), file)?;
-        if written == bytes as u64 { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+        let mut left = bytes;
+        while left > 0 {
+            match splice(&self.exit, None, &*file, None, left, SpliceFlags::empty()) {
+                Ok(moved @ 1..) => left = left.saturating_sub(moved),
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => break,
+            }
+        }
+        // What cannot be moved to this file is copied; if that cannot be either, this tells why.
+        let copied = io::copy(&mut (&self.exit).take(left as u64), file)?;
+        if copied == left as u64 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 }
 
