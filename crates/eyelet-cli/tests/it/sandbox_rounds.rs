@@ -322,6 +322,40 @@ fn nothing_of_large_outputs_is_lost() {
     }
 }
 
+/// Gives pages to its output by reference, and writes to them again once as much as a pipe holds came
+/// after them, when they have to have been read.
+const LENDER: &str = r#"
+import ctypes, fcntl, mmap
+libc = ctypes.CDLL(None)
+class Piece(ctypes.Structure):
+    _fields_ = [("start", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+size = fcntl.fcntl(1, 1032)
+buffers = [mmap.mmap(-1, size) for _ in range(2)]
+for turn in range(3 * 10**7 // size):
+    buffer = buffers[turn % 2]
+    buffer[:] = b"%7d\n" % turn * (size // 8)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+    done = 0
+    while done < size:
+        piece = Piece(start + done, size - done)
+        done += libc.vmsplice(1, ctypes.byref(piece), 1, 0)
+"#;
+
+#[test]
+fn pages_that_a_command_lends_and_takes_back_are_kept_as_they_were_lent() {
+    let workspace = Workspace::new("");
+    fs::write(workspace.at("lender"), LENDER).unwrap();
+    let data = workspace.data(SUPERVISED[2], "python3 lender");
+    let total = data["stdout_total_bytes"].as_u64().unwrap();
+    assert!(total > 20_000_000 && data["exit_code"] == 0, "{data}");
+    let kept = fs::read_to_string(data["stdout_file"].as_str().unwrap()).unwrap();
+    assert_eq!(kept.len() as u64, total);
+    let turns: Vec<u64> = kept.lines().map(|line| line.trim().parse().unwrap()).collect();
+    let each = turns.iter().take_while(|turn| **turn == 0).count();
+    let wrong = turns.iter().enumerate().filter(|(at, turn)| (at / each) as u64 != **turn).count();
+    assert_eq!(wrong, 0, "of {} lines", turns.len());
+}
+
 #[test]
 fn a_root_that_was_swapped_for_another_is_not_written() {
     let workspace = Workspace::new("w/file = kept");

@@ -15,7 +15,6 @@ pub(crate) mod dir;
 pub(crate) mod file;
 mod git_config;
 mod group;
-mod hall;
 pub(crate) mod hidden;
 mod hunt;
 mod listing;

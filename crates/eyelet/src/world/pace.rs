@@ -16,10 +16,6 @@ const PAUSE: Duration = Duration::from_micros(300);
 /// For this part of the time that a piece took, its writer is left alone with the pipe: only one of
 /// the two has it at a time, and a writer that is far away needs longer to get it back.
 const ALONE: f64 = 0.3;
-/// So long at least where pieces go through a [hall](super::hall): of the few pages that would be
-/// there sooner each would be written anew right after it was read, and fetched from one processor to
-/// the other and back. A pipe of its full size is not full by then.
-const ALONE_WITH_HALL: Duration = Duration::from_micros(100);
 /// How often it is looked whether a processor is free.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// Of the last sixteen looks, so many that found none say that none is: processes that wait for each
@@ -58,9 +54,10 @@ impl Pace {
 }
 
 impl Spell {
-    /// Waits for the next piece; `came` is when the last one did, if one has come since. False where
-    /// it is not worth to wait any longer.
-    pub(super) fn wait(&mut self, came: Option<Instant>, has_hall: bool) -> bool {
+    /// Waits for the next piece; `came` is when the last one did, if one has come since. One that is
+    /// kept left the pipe to its writer while it was written to its file. False where it is not worth to
+    /// wait any longer.
+    pub(super) fn wait(&mut self, came: Option<Instant>, is_kept: bool) -> bool {
         let now = came.unwrap_or_else(Instant::now);
         self.last_piece = came.unwrap_or(self.last_piece);
         let patience = if self.is_crowded { Duration::ZERO } else { PATIENCE };
@@ -72,8 +69,8 @@ impl Spell {
             thread::sleep(PAUSE);
             return true;
         }
-        let least = if has_hall { ALONE_WITH_HALL } else { Duration::ZERO };
-        let alone_until = now + now.duration_since(self.resumed).mul_f64(ALONE).max(least);
+        let alone = if is_kept { 0.0 } else { ALONE };
+        let alone_until = now + now.duration_since(self.resumed).mul_f64(alone);
         loop {
             thread::yield_now();
             self.resumed = Instant::now();

@@ -314,7 +314,7 @@ impl Running {
         if last(came).is_some() && bytes >= FLOOD_BYTES {
             let mut flows = came.map(|came| came.is_some());
             let mut spell = self.pace.begin(FLOOD_TIME);
-            while !self.is_closed() && spell.wait(last(came), self.has_hall()) {
+            while !self.is_closed() && spell.wait(last(came), self.is_keeping()) {
                 came = self.read_from(flows)?;
                 if last(came).is_some() {
                     flows = came.map(|came| came.is_some());
@@ -347,8 +347,8 @@ impl Running {
         self.streams.iter_mut().for_each(Stream::settle);
     }
 
-    fn has_hall(&self) -> bool {
-        self.streams.iter().any(Stream::has_hall)
+    fn is_keeping(&self) -> bool {
+        self.streams.iter().any(Stream::is_keeping)
     }
 
     fn is_silent(&self) -> bool {

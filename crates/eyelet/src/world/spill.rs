@@ -4,14 +4,13 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Resource, geteuid, getrlimit};
 
 use super::confine::Root;
-use super::hall::Hall;
 use super::private::{PrivateFolder, TempFolder, random_name};
 use crate::bound::names;
 use crate::bound::removed::Removed;
@@ -168,7 +167,7 @@ impl Spill {
         let mut state = self.state();
         let mut folder = self.folder(&mut state)?;
         let mut created = folder.create();
-        if created.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        if created.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
             // A cleaner of the temp folder took it away.
             *state = State::default();
             folder = self.folder(&mut state)?;
@@ -315,37 +314,15 @@ impl SpillFile {
     /// Appends `bytes`, or as many of them as the limits leave room for. Files that went to make
     /// room are added to `gone`.
     pub(crate) fn write(&mut self, bytes: &[u8], gone: &mut Removed) -> Result<(), String> {
-        self.append(bytes.len(), gone, |file, granted| {
-            file.write_all(bytes.get(..granted).unwrap_or_default())
-        })
-    }
-
-    /// Appends `count` bytes that wait in a hall, or as many of them as the limits leave room for: if
-    /// not all, this was the last of the file.
-    pub(super) fn take_from(
-        &mut self,
-        hall: &Hall,
-        count: usize,
-        gone: &mut Removed,
-    ) -> Result<(), String> {
-        self.append(count, gone, |file, granted| hall.empty_into(file, granted))
-    }
-
-    fn append(
-        &mut self,
-        count: usize,
-        gone: &mut Removed,
-        write: impl FnOnce(&mut File, usize) -> io::Result<()>,
-    ) -> Result<(), String> {
-        if self.is_full || count == 0 {
+        if self.is_full || bytes.is_empty() {
             return Ok(());
         }
-        let wanted = (count as u64).min(self.most.saturating_sub(self.bytes));
+        let wanted = (bytes.len() as u64).min(self.most.saturating_sub(self.bytes));
         let granted = self.spill.reserve(wanted, gone);
         self.bytes += granted;
-        self.is_full = granted < count as u64;
-        let granted = usize::try_from(granted).unwrap_or(0);
-        write(&mut self.file, granted).map_err(|error| error.to_string())?;
+        self.is_full = granted < bytes.len() as u64;
+        let part = bytes.get(..usize::try_from(granted).unwrap_or(0)).unwrap_or_default();
+        self.file.write_all(part).map_err(|error| error.to_string())?;
         if self.bytes == 0 {
             return Err(format!(
                 "the files of this session reached {} bytes",

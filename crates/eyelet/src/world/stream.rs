@@ -1,6 +1,5 @@
 //! One output of a command: its pipe, what is shown of it, and the file that keeps it whole.
 
-use std::cell::OnceCell;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -8,7 +7,6 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 
-use super::hall::Hall;
 use super::process::{FLOOD_BYTES, Job};
 use super::sink::Sink;
 use super::spill::{Spill, SpillFile};
@@ -21,7 +19,7 @@ use crate::call::Progress as Count;
 
 /// A larger pipe lets the command run on while a piece is written to disk.
 #[cfg(target_os = "linux")]
-pub(super) const PIPE_BYTES: usize = 1024 * 1024;
+const PIPE_BYTES: usize = 1024 * 1024;
 /// How much is read at once.
 const READ_BYTES: usize = 256 * 1024;
 /// How much of a flood is taken in at once: to write many small pieces to a file takes twice as long.
@@ -73,12 +71,10 @@ pub(super) struct Stream {
     /// From this byte on it may not be shown whole.
     certain: usize,
     keeper: Keeper,
-    /// Whether all lines are counted, and not only what is shown or kept is looked at.
+    /// Whether all lines are counted, however much comes.
     counts_lines: bool,
     /// Takes what nobody needs.
     sink: Option<Sink>,
-    /// Through it goes to the file what is only kept; none where that is not possible.
-    hall: OnceCell<Option<Hall>>,
     count: Count,
     /// Files that went to make room for its own.
     removed: Removed,
@@ -95,9 +91,9 @@ enum Keeper {
 /// What becomes of a piece of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Course {
-    /// It is looked at: shown, counted, written.
+    /// It may be shown, is counted in lines, and written to the file.
     Seen,
-    /// It is written to the file, and nothing else.
+    /// It is written to the file.
     Kept,
     /// Nothing.
     Dropped,
@@ -119,7 +115,6 @@ impl Stream {
             keeper: Keeper::NotNeeded(job.keeping.clone()),
             counts_lines: job.counts_lines,
             sink: None,
-            hall: OnceCell::new(),
             count: job.count.clone(),
             removed: Removed::default(),
         }
@@ -146,9 +141,9 @@ impl Stream {
         self.tally.bytes()
     }
 
-    /// Whether it goes through a hall.
-    pub(super) fn has_hall(&self) -> bool {
-        self.pipe.is_some() && matches!(self.hall.get(), Some(Some(_)))
+    /// Whether what comes is written to a file.
+    pub(super) fn is_keeping(&self) -> bool {
+        matches!(&self.keeper, Keeper::Writing(file) if !file.is_full())
     }
 
     /// Reads what is in the pipe; of a flood so much that others are not kept waiting for long. Some of
@@ -169,10 +164,9 @@ impl Stream {
         let course = self.course();
         let Some(pipe) = &self.pipe else { return Ok(0) };
         let room = self.buffer.get_mut(self.waiting..self.waiting + READ_BYTES).unwrap_or_default();
-        let read = match (course, self.hall.get()) {
-            (Course::Kept, Some(Some(hall))) => hall.fill(pipe.as_fd()),
-            (Course::Kept | Course::Seen, _) => rustix::io::read(pipe, &mut *room),
-            (Course::Dropped, _) => {
+        let read = match course {
+            Course::Seen | Course::Kept => rustix::io::read(pipe, &mut *room),
+            Course::Dropped => {
                 self.sink.get_or_insert_with(Sink::open).take(pipe.as_fd(), &mut *room)
             }
         };
@@ -184,14 +178,12 @@ impl Stream {
             Ok(count) => {
                 *came = Some(Instant::now());
                 self.count.add(count as u64);
-                if course == Course::Seen {
-                    self.tally.count(room.get(..count).unwrap_or_default());
-                    self.waiting += count;
-                } else {
-                    self.tally.skip(count as u64);
+                match course {
+                    Course::Seen => self.tally.count(room.get(..count).unwrap_or_default()),
+                    Course::Kept | Course::Dropped => self.tally.skip(count as u64),
                 }
-                if course == Course::Kept {
-                    self.keep_unseen(count);
+                if course != Course::Dropped {
+                    self.waiting += count;
                 }
                 if self.waiting >= WRITE_BYTES {
                     self.settle();
@@ -199,45 +191,24 @@ impl Stream {
                 return Ok(count);
             }
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // Someone around this process forbids it; from now on it is read.
-            Err(_) if course == Course::Kept => self.hall = OnceCell::from(None),
             // To go on would be to pass off a part for the whole.
             Err(error) => return Err(error.into()),
         }
         Ok(0)
     }
 
-    /// What becomes of the next piece.
+    /// What becomes of the next piece. That of a flood is not moved to its file unread: a command may
+    /// change what it gave away by reference once that is out of the pipe.
     fn course(&self) -> Course {
-        if self.counts_lines
-            || self.waiting > 0
-            || self.total_bytes() < FLOOD_BYTES
-            || !self.capture.is_full()
-        {
+        if self.counts_lines || self.total_bytes() < FLOOD_BYTES || !self.capture.is_full() {
             return Course::Seen;
         }
         match &self.keeper {
             Keeper::NotNeeded(_) => Course::Seen,
-            Keeper::Writing(file) if !file.is_full() => {
-                let hall = self.hall.get_or_init(|| Hall::behind(self.pipe()?));
-                if hall.is_some() { Course::Kept } else { Course::Seen }
+            Keeper::Writing(_) | Keeper::Lost(_) | Keeper::Over => {
+                let is_kept = self.is_keeping() || self.waiting > 0;
+                if is_kept { Course::Kept } else { Course::Dropped }
             }
-            Keeper::Writing(_) | Keeper::Lost(_) | Keeper::Over => Course::Dropped,
-        }
-    }
-
-    /// Keeps `count` bytes that are in the hall.
-    fn keep_unseen(&mut self, count: usize) {
-        let (Keeper::Writing(file), Some(Some(hall))) = (&mut self.keeper, self.hall.get()) else {
-            return;
-        };
-        let kept = file.take_from(hall, count, &mut self.removed);
-        if kept.is_err() || file.is_full() {
-            // It goes, with what is still in it.
-            self.hall = OnceCell::from(None);
-        }
-        if let Err(reason) = kept {
-            self.keeper = Keeper::Lost(reason);
         }
     }
 
