@@ -2,15 +2,15 @@
 
 mod memory;
 mod naive;
+mod programs;
 mod random;
 mod random_repo;
 mod random_words;
-mod tools;
 mod tree;
 
 pub use memory::{base64, in_own_process, in_own_process_after, peak_memory};
 pub use naive::{NaivePage, naive_list, naive_read};
+pub use programs::{eyelet_bin, is_root, lacks, lacks_root, pytest, rg};
 pub use random::{each_seed, random_tree};
 pub use random_repo::{RandomQuery, RandomRepo};
-pub use tools::{eyelet_bin, is_root, pytest, rg};
 pub use tree::TempTree;

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use testkit::TempTree;
 
 pub(crate) fn binary() -> PathBuf {
-    testkit::eyelet_bin(env!("CARGO_BIN_EXE_eyelet"))
+    testkit::eyelet_bin()
 }
 
 /// `eyelet` in the tree, with an environment that says nothing of terminals or colours.

@@ -143,7 +143,3 @@ pub(crate) fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     }
     is_so()
 }
-
-pub(crate) fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}

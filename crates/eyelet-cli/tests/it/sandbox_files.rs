@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use serde_json::{Value, json};
 
 use crate::mcp_client::Server;
-use crate::sandbox::{FIRST, SECOND, TIERS, Workspace, is_root};
+use crate::sandbox::{FIRST, SECOND, TIERS, Workspace};
 
 #[test]
 fn writing_outside_the_roots_fails_and_leaves_nothing() {
@@ -203,15 +203,24 @@ fn modes_owners_and_times_of_files_outside_stay_behind_mounts() {
         (found.mode(), found.uid(), found.mtime(), found.ctime(), found.ctime_nsec())
     };
     let before = seen();
-    for attack in [
-        "chmod 777 $OUT/file",
-        "chown 1:1 $OUT/file",
-        "touch -d 2001-01-01 $OUT/file",
-        "python3 -c 'import os; os.setxattr(os.environ[\"OUT\"]+\"/file\", \"user.x\", b\"y\")'",
-    ] {
+    for attack in ["chmod 777 $OUT/file", "chown 1:1 $OUT/file", "touch -d 2001-01-01 $OUT/file"] {
         assert!(workspace.fails(FIRST, attack), "{attack}");
         assert_eq!(seen(), before, "{attack}");
     }
+}
+
+#[test]
+fn extended_attributes_of_files_outside_stay_behind_mounts() {
+    if testkit::lacks("python3") {
+        return;
+    }
+    let workspace = Workspace::new("");
+    fs::write(workspace.outside().join("file"), "x").unwrap();
+    let attack =
+        "python3 -c 'import os; os.setxattr(os.environ[\"OUT\"]+\"/file\", \"user.x\", b\"y\")'";
+    let data = workspace.data(FIRST, attack);
+    let said = data["stderr"].as_str().unwrap();
+    assert!(said.contains("Read-only file system"), "{data}");
 }
 
 #[test]
@@ -328,7 +337,7 @@ fn settings_of_the_kernel_cannot_be_changed() {
 
 #[test]
 fn root_works_in_a_workspace_that_belongs_to_someone_else() {
-    if !is_root() {
+    if testkit::lacks_root() {
         return;
     }
     let workspace = Workspace::new("file = theirs");

@@ -11,7 +11,7 @@ use testkit::TempTree;
 
 use crate::mcp_client::Server;
 use crate::run::{binary, command};
-use crate::sandbox::{FIRST, FULL, SECOND, Workspace, envelope, is_root};
+use crate::sandbox::{FIRST, FULL, SECOND, Workspace, envelope};
 use crate::sandbox_rounds::{children, session};
 
 fn open_files(process: u32) -> usize {
@@ -60,7 +60,7 @@ fn two_thousand_commands_leave_no_process_and_no_open_file_in_the_server() {
         let mut server = limited(&tree, 128, flags);
         assert_eq!(calls(&mut server, 40, "true"), 40);
         // The files of a server can be seen by root alone.
-        let files = |server: &Server| is_root().then(|| open_files(server.id()));
+        let files = |server: &Server| testkit::is_root().then(|| open_files(server.id()));
         let before = files(&server);
         for _ in 0..rounds {
             assert_eq!(calls(&mut server, 40, "true"), 40);

@@ -343,6 +343,9 @@ for turn in range(3 * 10**7 // size):
 
 #[test]
 fn pages_that_a_command_lends_and_takes_back_are_kept_as_they_were_lent() {
+    if testkit::lacks("python3") {
+        return;
+    }
     let workspace = Workspace::new("");
     fs::write(workspace.at("lender"), LENDER).unwrap();
     let data = workspace.data(SUPERVISED[2], "python3 lender");

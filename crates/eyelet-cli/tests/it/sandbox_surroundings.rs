@@ -159,6 +159,7 @@ fn refuse_as_containers_do() {
 /// Goes into a container before the test: other namespaces, another root, fewer capabilities. The
 /// one who started the tests need not be root.
 const CONTAINER: &str = r#"
+    PATH=$PATH:/usr/sbin:/sbin # chroot
     eyelet=${EYELET_TEST_BIN:-$(dirname "$0")/../eyelet}
     here=$(mktemp -d) || exit 1
     trap 'rmdir "$here"' EXIT
