@@ -37,4 +37,3 @@ mod read;
 mod router;
 mod schemas;
 mod searching;
-mod spec;

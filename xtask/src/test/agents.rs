@@ -1,6 +1,4 @@
-//! `cargo xtask clients`: the real agents, set up by `eyelet setup`, say what they see.
-//!
-//! They are large and come from npm, so that this is not a step of `cargo xtask test`.
+//! The real agents, set up by `eyelet setup`, report what they see. They are large and come from npm.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{Workspace, cargo};
+use super::built::built;
+use crate::workspace::{Workspace, run};
 
 /// An agent, and what it has to say of a server that it was set up with.
 struct Agent {
@@ -69,10 +68,9 @@ const AGENTS: &[Agent] = &[
 /// Time for an agent's answer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+pub(super) fn check(workspace: &Workspace) -> Result<(), String> {
     install(workspace)?;
-    cargo::run(cargo::command(workspace).args(["build", "--locked", "--package", "eyelet-cli"]))?;
-    let eyelet = workspace.root.join("target/debug/eyelet");
+    let eyelet = built(workspace)?.eyelet;
     let scratch = Scratch::new(&workspace.root.join("target/clients-scratch"))?;
     let mut failed = Vec::new();
     println!("{:12} {:10} {:22} what it says", "client", "version", "question");
@@ -113,7 +111,7 @@ fn install(workspace: &Workspace) -> Result<(), String> {
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(&folder);
-    cargo::run(npm.args(missing.iter().map(|agent| agent.package)))
+    run(npm.args(missing.iter().map(|agent| agent.package)))
 }
 
 impl Agent {

