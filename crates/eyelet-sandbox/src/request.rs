@@ -102,6 +102,8 @@ pub struct SandboxRequest {
     pub roots: Vec<Place>,
     /// The session's private temp folder.
     pub private_temp: Option<Place>,
+    /// The user's home. If it lies below `/tmp`, it stays readable behind the private temp directory.
+    pub home: Option<Place>,
     /// The folder of kept streams, which it may read.
     pub spill: Option<Place>,
     /// Files and folders that it does not see, absolute.
@@ -126,6 +128,7 @@ impl SandboxRequest {
             strictness: Strictness::Ordinary,
             roots: Vec::new(),
             private_temp: None,
+            home: None,
             spill: None,
             hidden: Vec::new(),
             denies_globs: false,

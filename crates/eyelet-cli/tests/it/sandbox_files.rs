@@ -224,6 +224,21 @@ fn extended_attributes_of_files_outside_stay_behind_mounts() {
 }
 
 #[test]
+fn a_home_below_tmp_is_readable_without_its_secrets() {
+    let home = tempfile::Builder::new().prefix("eyelet-home-").tempdir_in("/tmp").unwrap();
+    fs::create_dir(home.path().join(".ssh")).unwrap();
+    fs::write(home.path().join(".ssh/id_rsa"), "CANARY").unwrap();
+    fs::write(home.path().join("open"), "seen\n").unwrap();
+    let mut workspace = Workspace::new("");
+    workspace.set("HOME", home.path());
+    let command =
+        "cat ~/open; cat ~/.ssh/id_rsa 2>/dev/null; echo x > ~/made; echo t > /tmp/t; cat /tmp/t";
+    let data = workspace.data(FIRST, command);
+    assert_eq!(data["stdout"], "seen\nt\n", "{data}");
+    assert!(!home.path().join("made").exists(), "{data}");
+}
+
+#[test]
 fn read_only_writes_nothing_but_its_temp_folder() {
     let workspace = Workspace::new("file = kept");
     for tier in [&["--sandbox", "read-only"][..], &["--sandbox", "read-only", "--force-tier2"]] {

@@ -99,6 +99,7 @@ fn confine(
     // Without one, commands have no temp folder; that is no reason not to run them.
     let temp = settings.private_temp.as_ref().and_then(|temp| temp.make().ok());
     request.private_temp = temp.map(|temp| place(&temp)).transpose()?;
+    request.home = home(turn).and_then(|home| place(&Root::open(home).ok()?).ok());
     let spill = turn.spill.as_ref().and_then(|spill| spill.root());
     request.spill = spill.map(|spill| place(&spill)).transpose()?;
     request.protected = PROTECTED.iter().map(|path| RawPath::from(*path)).collect();
@@ -123,13 +124,15 @@ fn confine(
 fn working_directory(turn: &TurnContext) -> Result<Place, Refusal> {
     let root = Root::open(turn.cwd())?;
     let place = place(&root)?;
-    let home = turn.environment.get("HOME").map(PathBuf::from);
-    let home = home.and_then(|home| std::fs::canonicalize(home).ok());
-    if turn.sandbox() == SandboxPolicy::WorkspaceWrite && home.as_ref() == Some(&place.path) {
+    if turn.sandbox() == SandboxPolicy::WorkspaceWrite && home(turn).as_ref() == Some(&place.path) {
         let reason = "the working directory is the home folder, and no --root is set";
         return Err(Refusal::Unavailable(reason.to_owned()));
     }
     Ok(place)
+}
+
+fn home(turn: &TurnContext) -> Option<PathBuf> {
+    std::fs::canonicalize(turn.environment.get("HOME")?).ok()
 }
 
 /// Where a root is now, whatever it was called when it was opened.
