@@ -8,9 +8,9 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::bound::names;
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::MAX_ARGUMENT_BYTES;
+use crate::text::escape;
 
 /// Parses the JSON text of a call into a tool's arguments. One wording for every way to fail.
 pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolError> {
@@ -41,7 +41,7 @@ fn field_of(error: &serde_json::Error, arguments: &str) -> Option<String> {
     let found = serde_json::Deserializer::from_str(arguments)
         .deserialize_map(FieldAt { arguments, place })
         .ok()?;
-    found.map(|name| names::shown_text(&name).into_owned())
+    found.map(|name| escape::text(&name).into_owned())
 }
 
 /// Finds the field whose value stands at a place in the text.

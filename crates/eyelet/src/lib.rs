@@ -34,31 +34,40 @@
 //! ```
 
 mod args;
-mod bound;
-mod call;
+mod cancel;
+mod context;
 mod definitions;
+mod environment;
 mod error;
+mod exec;
+mod fs;
+mod invocation;
 pub mod limits;
 mod output;
+mod paths;
+mod progress;
 mod router;
-mod sandbox;
+mod sandbox_settings;
+mod saved_output;
+mod search;
+mod text;
 mod tool;
 pub mod tools;
-mod world;
 
-pub use bound::budget::ReplyBudget;
-pub use bound::names::is_escaped;
-pub use call::{
-    CancelFlag, Environment, Progress, Reach, SandboxPolicy, SearchEngine, ToolInvocation,
-    ToolPayload, TurnContext,
-};
+pub use cancel::CancelFlag;
+pub use context::{Reach, SearchEngine, TurnContext};
 pub use definitions::{DefinitionFormat, render_definitions};
+pub use environment::Environment;
 pub use error::{ErrorCode, FunctionCallError, ToolError};
+pub use invocation::{ToolInvocation, ToolPayload};
 pub use output::{Attached, Attachment, Envelope, FunctionOutput, Report, ToolOutput};
+pub use paths::confined_path::{ConfinedPath, Root};
+pub use paths::deny_list::{Hidden, SECRETS};
+pub use progress::Progress;
 pub use router::ToolRouter;
-pub use sandbox::SandboxSettings;
+pub use sandbox_settings::{SandboxPolicy, SandboxSettings};
+pub use saved_output::output_store::Spill;
+pub use saved_output::private_temp::PrivateTemp;
+pub use text::escape::is_escaped;
+pub use text::reply_budget::ReplyBudget;
 pub use tool::{Load, Tool, ToolDefinition};
-pub use world::confine::{ConfinedPath, Root};
-pub use world::hidden::{Hidden, SECRETS};
-pub use world::private_temp::PrivateTemp;
-pub use world::spill::Spill;

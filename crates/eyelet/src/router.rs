@@ -2,8 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::call::{ToolInvocation, ToolPayload};
 use crate::error::{ErrorCode, FunctionCallError, ToolError};
+use crate::invocation::{ToolInvocation, ToolPayload};
 use crate::output::ToolOutput;
 use crate::tool::{ErasedTool, Tool, ToolDefinition};
 use crate::tools;
@@ -81,6 +81,6 @@ impl ToolRouter {
 
 /// A name that came from outside, short and on one line.
 fn shown(name: &str) -> String {
-    let name = crate::bound::names::shown_text(name);
-    crate::bound::cut::at_most(&name, 100).to_owned()
+    let name = crate::text::escape::text(name);
+    crate::text::truncate::at_most(&name, 100).to_owned()
 }

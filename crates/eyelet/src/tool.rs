@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::args;
-use crate::call::TurnContext;
+use crate::context::TurnContext;
 use crate::error::{FunctionCallError, ToolError};
 use crate::limits::Limit;
 use crate::output::{Report, ToolOutput};

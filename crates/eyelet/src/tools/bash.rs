@@ -10,19 +10,20 @@ use serde_json::json;
 
 pub use super::bash_report::BashReport;
 use crate::args;
-use crate::bound::capture::Keep;
-use crate::bound::names;
-use crate::bound::stream_text::MAX_NOTE;
-use crate::call::{SandboxPolicy, TurnContext};
+use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
+use crate::exec::output_stream::{Keeping, Window};
+use crate::exec::run_command::{self, Job, Refusal};
+use crate::exec::sandbox_request::Order;
+use crate::fs::directory::Directory;
 use crate::limits::Limit;
+use crate::paths::confined_path::OpenFailure;
+use crate::sandbox_settings::SandboxPolicy;
+pub use crate::saved_output::output_store::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
+use crate::text::command_reply::MAX_NOTE;
+use crate::text::escape;
+use crate::text::head_tail::Keep;
 use crate::tool::{Load, Tool, ToolDefinition};
-use crate::world::confine::OpenFailure;
-use crate::world::dir::Directory;
-use crate::world::process::{self, Job, Refusal};
-use crate::world::sandbox::Order;
-pub use crate::world::spill::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
-use crate::world::stream::{Keeping, Window};
 
 /// How many bytes of each stream are shown.
 pub const MAX_STREAM_BYTES: usize = 50 * 1024;
@@ -127,7 +128,7 @@ impl Tool for Bash {
         check_policy(turn.sandbox())?;
         let cwd = args.cwd.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
         let path = turn.resolve_for_command("cwd", cwd)?;
-        let shown = names::shown(path.shown().as_os_str());
+        let shown = escape::name(path.shown().as_os_str());
         let directory = Directory::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
             OpenFailure::Io(error) => unusable(&shown, &error),
@@ -151,7 +152,7 @@ impl Tool for Bash {
             counts_lines: !turn.is_data_alone,
             count: turn.progress.clone(),
         };
-        let outcome = process::run(&job, &watch).map_err(|refusal| match refusal {
+        let outcome = run_command::run(&job, &watch).map_err(|refusal| match refusal {
             Refusal::Io(error) if directory.is_removed() => unusable(&shown, &error),
             refusal @ (Refusal::Io(_) | Refusal::Unavailable(_)) => refused(refusal),
         })?;

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use eyelet_sandbox::{Fate, RawPath, Reverted};
 use serde::{Serialize, Serializer};
 
-use crate::bound::removed::Removed;
-use crate::bound::stream_text::{self, StreamReport};
-use crate::bound::{cut, names};
-use crate::call::{SandboxPolicy, Stop, TurnContext};
+use crate::cancel::Stop;
+use crate::context::TurnContext;
+use crate::exec::run_command::{End, Outcome};
 use crate::output::Report;
-use crate::world::process::{End, Outcome};
+use crate::sandbox_settings::SandboxPolicy;
+use crate::text::command_reply::{self, StreamReport};
+use crate::text::escape;
+use crate::text::removed_files::Removed;
+use crate::text::truncate;
 
 /// The exit code of a command that did not end by itself.
 const STOPPED: i32 = -1;
@@ -75,7 +78,7 @@ impl BashReport {
 impl Report for BashReport {
     fn content(&self) -> String {
         let notes = reverted_note(&self.sandbox_reverted).into_iter().chain(self.removed.summary());
-        stream_text::answer(&self.status(), &self.stdout, &self.stderr, notes)
+        command_reply::answer(&self.status(), &self.stdout, &self.stderr, notes)
     }
 
     fn success(&self) -> bool {
@@ -158,7 +161,7 @@ fn forget_place(reverted: &mut Reverted) {
 
 /// The path, and where the command's version of it is.
 fn reverted(reverted: &Reverted) -> String {
-    let shown = |path: &RawPath| names::shown(path.0.as_os_str()).into_owned();
+    let shown = |path: &RawPath| escape::name(path.0.as_os_str()).into_owned();
     let path = shown(&reverted.path);
     match &reverted.fate {
         Fate::MovedTo(to) => format!("{path}; what the command made is in {}", shown(to)),
@@ -179,8 +182,8 @@ fn reverted_note(reverted: &[Reverted]) -> Option<String> {
         true => ("protected and undone", undone),
         false => ("protected and could not be put back", failed),
     };
-    let first = names::shown(paths.first()?.path.0.as_os_str());
-    let first = cut::at_most(&first, stream_text::MAX_NOTED_PATH);
+    let first = escape::name(paths.first()?.path.0.as_os_str());
+    let first = truncate::at_most(&first, command_reply::MAX_NOTED_PATH);
     Some(match paths.len() - 1 {
         0 => format!("{what}: {first}"),
         more => format!("{what}: {first} and {more} more"),

@@ -6,17 +6,20 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use crate::args;
-use crate::bound::budget::ReplyBudget;
-use crate::bound::newest::Newest;
-use crate::bound::{cut, names};
-use crate::call::{SearchEngine, Stop, TurnContext, Watch};
+use crate::cancel::{Stop, Watch};
+use crate::context::{SearchEngine, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Report, TextData};
+use crate::paths::confined_path::{ConfinedPath, OpenFailure};
+use crate::search::embedded;
+use crate::search::embedded::{MAX_LINE_BYTES, Query, SearchFailure, Tally, Target};
+use crate::search::rg_process;
+use crate::text::escape;
+use crate::text::newest_page::Newest;
+use crate::text::reply_budget::ReplyBudget;
+use crate::text::truncate;
 use crate::tool::{Load, Tool, ToolDefinition};
-use crate::world::confine::{ConfinedPath, OpenFailure};
-use crate::world::search::{MAX_LINE_BYTES, Query, SearchFailure, Tally, Target};
-use crate::world::{ripgrep, search};
 
 /// How many files a page has where no limit is asked for.
 pub const DEFAULT_LIMIT: u64 = 100;
@@ -209,8 +212,7 @@ impl Tool for GrepFiles {
             return Err(ToolError::invalid_input("offset exceeds match count"));
         }
         let (files, mut next_offset) = newest.into_page();
-        let mut files: Vec<_> =
-            files.iter().map(|path| names::shown_text(path).into_owned()).collect();
+        let mut files: Vec<_> = files.iter().map(|path| escape::text(path).into_owned()).collect();
         let withheld_bytes = turn.reply_budget.map_or(0, |budget| fit(&mut files, budget));
         if withheld_bytes > 0 {
             next_offset = Some(offset.saturating_add(files.len() as u64));
@@ -281,7 +283,7 @@ fn searchable(argument: &str, text: &str) -> Result<(), ToolError> {
 }
 
 fn unable(path: &ConfinedPath) -> String {
-    format!("unable to access `{}`", names::shown(path.shown().as_os_str()))
+    format!("unable to access `{}`", escape::name(path.shown().as_os_str()))
 }
 
 fn find(
@@ -292,9 +294,9 @@ fn find(
     mut newest: Newest,
 ) -> Result<(Tally, Newest), SearchFailure> {
     match turn.search_engine {
-        SearchEngine::Embedded => search::search(query, target, turn, watch, newest),
+        SearchEngine::Embedded => embedded::search(query, target, turn, watch, newest),
         SearchEngine::Rg => {
-            let tally = ripgrep::search(query, &target, turn, watch, |hit| newest.add(hit))?;
+            let tally = rg_process::search(query, &target, turn, watch, |hit| newest.add(hit))?;
             Ok((tally, newest))
         }
     }
@@ -312,7 +314,7 @@ fn fit(files: &mut Vec<String>, budget: ReplyBudget) -> u64 {
     let fitting = fitting.count().max(1);
     let left_out = files.drain(fitting.min(files.len())..).map(|file| file.len() as u64 + 1).sum();
     if let Some(only) = files.first_mut().filter(|file| file.len() > room.bytes) {
-        *only = cut::at_most(only, room.bytes).to_owned();
+        *only = truncate::at_most(only, room.bytes).to_owned();
     }
     left_out
 }

@@ -11,18 +11,20 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use crate::args;
-use crate::bound::listing::{self, Found};
-pub use crate::bound::listing::{INDENTATION_SPACES, ListedEntry, MAX_ENTRY_LENGTH};
-use crate::bound::names;
-use crate::bound::tree::{EntryKind, Name};
-use crate::call::{Progress, TurnContext, Watch};
+use crate::cancel::Watch;
+use crate::context::TurnContext;
 use crate::error::ToolError;
+use crate::fs::directory::Directory;
+use crate::fs::tree_descent::Descent;
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Report, TextData};
+use crate::paths::confined_path::OpenFailure;
+use crate::progress::Progress;
+use crate::text::entry_tree::{EntryKind, Name};
+use crate::text::escape;
+use crate::text::listing_page::{self, Found};
+pub use crate::text::listing_page::{INDENTATION_SPACES, ListedEntry, MAX_ENTRY_LENGTH};
 use crate::tool::{Load, Tool, ToolDefinition};
-use crate::world::confine::OpenFailure;
-use crate::world::descent::Descent;
-use crate::world::dir::Directory;
 
 /// How many entries a page has where no limit is asked for.
 pub const DEFAULT_LIMIT: u64 = 25;
@@ -168,7 +170,7 @@ impl Tool for ListDir {
         let skip = usize::try_from(offset - 1).unwrap_or(usize::MAX);
         let take = usize::try_from(limit).unwrap_or(usize::MAX);
         let watch = turn.watch(TIME_LIMIT);
-        let dir_path = names::shown_text(&args.dir_path).into_owned();
+        let dir_path = escape::text(&args.dir_path).into_owned();
         let mut found = Found::new(skip, take);
         if let Some(budget) = turn.reply_budget {
             found = found.within(budget, header(&dir_path).len());
@@ -196,7 +198,7 @@ impl Report for ListDirReport {
             entry.write_line(&mut content);
         }
         if self.next_offset.is_some() {
-            content.push_str(&listing::more_than(self.entries.len()));
+            content.push_str(&listing_page::more_than(self.entries.len()));
         }
         content
     }

@@ -6,10 +6,10 @@ pub mod grep_files;
 pub mod list_dir;
 pub mod read;
 
-pub use crate::bound::capture::{Keep, Piece, Shown};
-pub use crate::bound::removed::Removed;
-pub use crate::bound::stream_text::{Kept, StreamReport};
-pub use crate::bound::tree::EntryKind;
+pub use crate::text::command_reply::{Kept, StreamReport};
+pub use crate::text::entry_tree::EntryKind;
+pub use crate::text::head_tail::{Keep, Piece, Shown};
+pub use crate::text::removed_files::Removed;
 pub use bash::{Bash, BashArgs, BashReport};
 pub use grep_files::{GrepFiles, GrepFilesArgs, GrepFilesReport, SkippedFiles};
 pub use list_dir::{ListDir, ListDirArgs, ListDirReport, ListedEntry};

@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::args;
-use crate::bound::budget::ReplyBudget;
-use crate::bound::cut;
-use crate::bound::image::{self, ImageKind};
-use crate::bound::lines::{LinePage, Lines};
-use crate::bound::names;
-use crate::call::TurnContext;
+use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
+use crate::fs::read_line_page::{self, ScanFailure, Scanned};
+use crate::fs::regular_file::{OpenFile, PIECE};
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Attachment, Report};
+use crate::paths::confined_path::OpenFailure;
+use crate::text::escape;
+use crate::text::image_type::{self, ImageKind};
+use crate::text::line_page::{LinePage, Lines};
+use crate::text::reply_budget::ReplyBudget;
+use crate::text::truncate;
 use crate::tool::{Load, Tool, ToolDefinition};
-use crate::world::confine::OpenFailure;
-use crate::world::file::{OpenFile, PIECE};
-use crate::world::scan::{self, ScanFailure, Scanned};
 
 /// The most lines of one answer.
 pub const MAX_LINES: u64 = 2000;
@@ -243,14 +243,14 @@ impl Tool for Read {
                 ErrorCode::NotAFile,
                 format!(
                     "path `{}` is not a regular file; list_dir shows what a directory holds",
-                    names::shown_text(&args.path)
+                    escape::text(&args.path)
                 ),
             ),
             OpenFailure::Io(error) => unreadable(&args.path, &error),
         })?;
-        let mut start = [0; image::KNOWN_BY];
+        let mut start = [0; image_type::KNOWN_BY];
         let start = file.read_at(0, &mut start).map_err(|error| unreadable(&args.path, &error))?;
-        match start.and_then(image::kind) {
+        match start.and_then(image_type::kind) {
             Some(kind) => read_image(args.path, kind, &file).map(ReadReport::Image),
             None => read_text(args.path, page, &file, turn).map(ReadReport::Text),
         }
@@ -266,7 +266,7 @@ impl Report for ReadReport {
             }
             ReadReport::Image(image) => format!(
                 "[image {}; {}; {} bytes]",
-                cut::at_most(&names::shown_text(&image.path), ReplyBudget::MIN_BYTES / 2),
+                truncate::at_most(&escape::text(&image.path), ReplyBudget::MIN_BYTES / 2),
                 image.mime_type,
                 image.bytes
             ),
@@ -331,7 +331,7 @@ impl TextPage {
 }
 
 fn unreadable(path: &str, error: &std::io::Error) -> ToolError {
-    ToolError::io(format_args!("path `{}` cannot be read", names::shown_text(path)), error)
+    ToolError::io(format_args!("path `{}` cannot be read", escape::text(path)), error)
 }
 
 fn read_text(
@@ -341,7 +341,7 @@ fn read_text(
     turn: &TurnContext,
 ) -> Result<TextPage, ToolError> {
     let watch = turn.watch(TIME_LIMIT);
-    let scanned = scan::page_of(file, page, &watch, &turn.progress);
+    let scanned = read_line_page::page_of(file, page, &watch, &turn.progress);
     let Scanned { lines, exact } = scanned.map_err(|failure| match failure {
         ScanFailure::Stopped(stop) => stop.error("read", &watch),
         ScanFailure::Io(error) => unreadable(&path, &error),
@@ -379,7 +379,7 @@ fn read_image(path: String, kind: ImageKind, file: &OpenFile) -> Result<Image, T
         ErrorCode::TooLarge,
         format!(
             "path `{}` is an image above {MAX_IMAGE_BYTES} bytes; make a smaller copy",
-            names::shown_text(&path)
+            escape::text(&path)
         ),
     ))
 }

@@ -62,12 +62,12 @@ const SOURCES: &[(&str, &str)] = &[
     ("unit", include_str!("../../../eyelet-mcp/src/roots_tests.rs")),
     ("unit", include_str!("../../../eyelet-mcp/src/splitter_tests.rs")),
     ("unit", include_str!("../../../eyelet-sandbox/src/linux/reach_tests.rs")),
-    ("unit", include_str!("../../src/bound/budget_tests.rs")),
-    ("unit", include_str!("../../src/bound/lines_tests.rs")),
-    ("unit", include_str!("../../src/bound/capture_tests.rs")),
-    ("unit", include_str!("../../src/bound/stream_text_tests.rs")),
-    ("unit", include_str!("../../src/world/git_config_tests.rs")),
-    ("unit", include_str!("../../src/world/scan_tests.rs")),
+    ("unit", include_str!("../../src/text/reply_budget_tests.rs")),
+    ("unit", include_str!("../../src/text/line_page_tests.rs")),
+    ("unit", include_str!("../../src/text/head_tail_tests.rs")),
+    ("unit", include_str!("../../src/text/command_reply_tests.rs")),
+    ("unit", include_str!("../../src/search/ignore/git_excludes_tests.rs")),
+    ("unit", include_str!("../../src/fs/read_line_page_tests.rs")),
 ];
 
 /// The rules: a number, and the text up to the next one.

@@ -1,0 +1,61 @@
+//! What globs deny to commands: the paths that they match now.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::paths::deny_list::Hidden;
+
+/// Each is a mount of its own for every command.
+const MAX_MATCHES: usize = 1000;
+/// A larger tree takes too long to look through.
+const MAX_ENTRIES: usize = 1_000_000;
+
+/// The paths that are denied below `roots`, and below the folders that absolute globs name. Links
+/// are not followed: what they lead to is found where it is.
+pub(crate) fn paths<'r>(
+    hidden: &Hidden,
+    roots: impl Iterator<Item = &'r Path>,
+) -> Result<Vec<PathBuf>, String> {
+    let mut folders: Vec<PathBuf> = roots.map(Path::to_owned).collect();
+    for glob in hidden.globs() {
+        let start = before_wildcards(glob.glob());
+        if !folders.iter().any(|folder| start.starts_with(folder)) {
+            folders.push(start);
+        }
+    }
+    let mut found: Vec<_> = folders.iter().filter(|path| hidden.hides(path)).cloned().collect();
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        // What cannot be read here cannot be read by the command either.
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.filter_map(Result::ok) {
+            seen += 1;
+            let path = entry.path();
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if hidden.hides(&path) {
+                found.push(path);
+            } else if is_folder {
+                folders.push(path);
+            }
+        }
+        if seen > MAX_ENTRIES || found.len() > MAX_MATCHES {
+            return Err(format!(
+                "--deny matches more than {MAX_MATCHES} paths, or has more than {MAX_ENTRIES} files \
+                 to look through"
+            ));
+        }
+    }
+    Ok(found)
+}
+
+/// The folder in which the matches of an absolute glob have to be.
+fn before_wildcards(glob: &str) -> PathBuf {
+    let is_plain = |part: &std::path::Component<'_>| {
+        !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{', '\\'])
+    };
+    let plain: PathBuf = Path::new(glob).components().take_while(is_plain).collect();
+    match plain.is_dir() {
+        true => plain,
+        false => plain.parent().unwrap_or(&plain).to_owned(),
+    }
+}

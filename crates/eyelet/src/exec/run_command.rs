@@ -1,0 +1,367 @@
+//! Runs a command and reads its two outputs until it ends.
+//!
+//! One loop waits for both pipes and for the command's end. The call is over when the command is,
+//! whoever still holds the pipes; what is left of it is ended before the answer.
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use eyelet_sandbox::Reverted;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::Signal;
+
+use crate::cancel::{Stop, Watch};
+use crate::environment::Environment;
+use crate::exec::output_stream::{Keeping, Stream, Window};
+use crate::exec::pace::Pace;
+use crate::exec::process_group::Group;
+use crate::exec::sandbox_request::Order;
+use crate::exec::supervised_process::Supervisee;
+use crate::fs::directory::Directory;
+use crate::limits::STOP_INTERVAL;
+use crate::progress::Progress as Count;
+use crate::text::command_reply::StreamReport;
+use crate::text::head_tail::Keep;
+use crate::text::removed_files::Removed;
+
+/// A command that has printed so much prints on and on.
+pub(crate) const FLOOD_BYTES: u64 = 256 * 1024;
+/// How long nothing but the pipes is looked at.
+const FLOOD_TIME: Duration = Duration::from_millis(5);
+/// How long what the command left in the background may still write after the command's end.
+const DRAIN_TIME: Duration = Duration::from_millis(100);
+/// How long a group that was asked to end may take.
+const GRACE_TIME: Duration = Duration::from_millis(200);
+/// How long a killed group is waited for: one that hangs inside the system does not die.
+const REAP_TIME: Duration = Duration::from_secs(1);
+/// How often a group that was asked to end is looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+
+/// A command to run.
+pub(crate) struct Job<'a> {
+    pub(crate) command: &'a str,
+    pub(crate) directory: &'a Directory,
+    /// The directory's path, for the command's `PWD`.
+    pub(crate) directory_shown: &'a Path,
+    pub(crate) environment: &'a Environment,
+    /// The supervisor and its sandbox; none to run in a process group of this process.
+    pub(crate) order: Option<&'a Order>,
+    pub(crate) keep: Keep,
+    pub(crate) window: Window,
+    pub(crate) keeping: Keeping,
+    /// Whether the answer tells how many lines came.
+    pub(crate) counts_lines: bool,
+    /// Counts what the command prints.
+    pub(crate) count: Count,
+}
+
+/// How it went.
+pub(crate) struct Outcome {
+    pub(crate) end: End,
+    pub(crate) stdout: StreamReport,
+    pub(crate) stderr: StreamReport,
+    /// What it did to protected paths and was undone.
+    pub(crate) reverted: Vec<Reverted>,
+    /// Kept streams that went to make room for its own.
+    pub(crate) removed: Removed,
+}
+
+/// How a command ended.
+pub(crate) enum End {
+    /// By itself; 128 + N by signal N.
+    Exited(i32),
+    /// By us.
+    Stopped(Stop),
+}
+
+/// Why a command did not run.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The sandbox that was asked for cannot be enforced.
+    Unavailable(String),
+    /// The system's error.
+    Io(io::Error),
+}
+
+impl<E: Into<io::Error>> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Refusal::Io(error.into())
+    }
+}
+
+/// Runs the command to its end, or until `watch` says stop.
+pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> Result<Outcome, Refusal> {
+    if let Err(stop) = watch.check() {
+        let nothing = || Stream::new(None, job);
+        let [stdout, stderr] = Stream::finish(&mut [nothing(), nothing()], job.window);
+        let (end, reverted, removed) = (End::Stopped(stop), Vec::new(), Removed::default());
+        return Ok(Outcome { end, stdout, stderr, reverted, removed });
+    }
+    let mut running = Running::start(job)?;
+    let stopped = running.until_end(watch)?;
+    let exit_code = match &running.tree {
+        Tree::Group(_) => running.end_group(stopped)?,
+        Tree::Supervised(_) => running.end_supervised(stopped)?,
+    };
+    let [stdout, stderr] = Stream::finish(&mut running.streams, job.window);
+    let removed = Stream::removed(&mut running.streams);
+    let reverted = running.tree.reverted();
+    let end = match stopped {
+        Some(stop) => End::Stopped(stop),
+        None => End::Exited(exit_code.unwrap_or(-1)),
+    };
+    Ok(Outcome { end, stdout, stderr, reverted, removed })
+}
+
+/// Who ends what the command started.
+enum Tree {
+    /// This process does, as far as it stays in one group.
+    Group(Group),
+    /// A supervisor does, wherever it goes.
+    Supervised(Box<Supervisee>),
+}
+
+impl Tree {
+    fn has_ended(&mut self) -> Result<bool, Refusal> {
+        match self {
+            Tree::Group(group) => Ok(group.has_ended()?),
+            Tree::Supervised(supervisee) => supervisee.has_ended(),
+        }
+    }
+
+    fn reverted(&mut self) -> Vec<Reverted> {
+        match self {
+            Tree::Group(_) => Vec::new(),
+            Tree::Supervised(supervisee) => supervisee.take_reverted(),
+        }
+    }
+}
+
+/// A command that was started. Dropped early, it takes what it started with it.
+struct Running {
+    tree: Tree,
+    streams: [Stream; 2],
+    pace: Pace,
+}
+
+impl Running {
+    fn start(job: &Job<'_>) -> Result<Self, Refusal> {
+        let (tree, outputs) = match job.order {
+            Some(order) => {
+                let (supervisee, outputs) = Supervisee::start(order, job.directory)?;
+                (Tree::Supervised(Box::new(supervisee)), outputs)
+            }
+            None => {
+                let (group, outputs) = Group::start(job)?;
+                (Tree::Group(group), outputs)
+            }
+        };
+        let streams = outputs.map(|pipe| Stream::new(pipe, job));
+        let running = Running { tree, streams, pace: Pace::default() };
+        running.streams.iter().try_for_each(Stream::prepare)?;
+        Ok(running)
+    }
+
+    /// Reads until the command ends or has to stop.
+    fn until_end(&mut self, watch: &Watch) -> Result<Option<Stop>, Refusal> {
+        loop {
+            if self.tree.has_ended()? {
+                return Ok(None);
+            }
+            if let Err(stop) = watch.check() {
+                return Ok(Some(stop));
+            }
+            self.wait(watch.left());
+            self.read_on()?;
+        }
+    }
+
+    /// Has the supervisor end what is left, and takes what it still has to say.
+    fn end_supervised(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
+        if stopped.is_none() {
+            self.drain(DRAIN_TIME)?;
+        }
+        let until = Instant::now() + GRACE_TIME + REAP_TIME;
+        let mut is_asked = false;
+        loop {
+            self.read()?;
+            let Tree::Supervised(supervisee) = &mut self.tree else { return Ok(None) };
+            if supervisee.is_gone()? || Instant::now() >= until {
+                break;
+            }
+            if !is_asked {
+                is_asked = true;
+                supervisee.ask_to_end();
+            }
+            self.wait(until.saturating_duration_since(Instant::now()));
+        }
+        let Tree::Supervised(supervisee) = &mut self.tree else { return Ok(None) };
+        let exit_code = supervisee.finish();
+        let doubt = supervisee.doubt();
+        self.drain_rest()?;
+        match doubt {
+            Some(refusal) if stopped.is_none() && self.is_silent() => Err(refusal),
+            Some(_) | None => Ok(exit_code),
+        }
+    }
+
+    /// Ends what is left of the group, and takes what it still has to say. The code is missing
+    /// where the system does not let go of the command.
+    fn end_group(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
+        if stopped.is_none() {
+            if let Tree::Group(group) = &mut self.tree {
+                group.forget_end_handle();
+            }
+            self.drain(DRAIN_TIME)?;
+        }
+        let Tree::Group(group) = &self.tree else { return Ok(None) };
+        let is_anyone_left = stopped.is_some() || group.has_others();
+        if is_anyone_left {
+            group.signal(Signal::TERM);
+            self.read_until_gone(GRACE_TIME)?;
+        }
+        let Tree::Group(group) = &self.tree else { return Ok(None) };
+        group.signal(Signal::KILL);
+        if is_anyone_left {
+            self.read_until_gone(REAP_TIME)?;
+        }
+        let Tree::Group(group) = &mut self.tree else { return Ok(None) };
+        let exit_code = group.reap()?;
+        self.drain_rest()?;
+        Ok(exit_code)
+    }
+
+    /// Reads until the pipes are closed or the time is over.
+    fn drain(&mut self, time: Duration) -> io::Result<()> {
+        let until = Instant::now() + time;
+        loop {
+            let came = self.read()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.is_closed() {
+                return Ok(());
+            }
+            if came.is_none() {
+                self.wait_for_pipes(left);
+            }
+        }
+    }
+
+    /// Takes what dead writers left in the pipes; a live one does not hold the call up.
+    fn drain_rest(&mut self) -> io::Result<()> {
+        let until = Instant::now() + DRAIN_TIME;
+        while self.read()?.is_some() && Instant::now() < until {}
+        Ok(())
+    }
+
+    /// Reads until nobody is left in the group or the time is over.
+    fn read_until_gone(&mut self, time: Duration) -> io::Result<()> {
+        let until = Instant::now() + time;
+        let mut next_look = Instant::now();
+        loop {
+            self.read()?;
+            let now = Instant::now();
+            if now >= next_look {
+                next_look = now + LOOK_INTERVAL;
+                let Tree::Group(group) = &mut self.tree else { return Ok(()) };
+                if group.has_ended()? {
+                    group.forget_end_handle();
+                    if !group.has_others() {
+                        return Ok(());
+                    }
+                }
+            }
+            if now >= until {
+                return Ok(());
+            }
+            self.wait(LOOK_INTERVAL);
+        }
+    }
+
+    /// Waits until there is something to read, the command ends, or `time` or the interval of
+    /// looking for a stop is over.
+    fn wait(&self, time: Duration) {
+        self.poll(time, self.end());
+    }
+
+    /// Becomes readable when the command ends.
+    fn end(&self) -> Option<PollFd<'_>> {
+        let end = match &self.tree {
+            Tree::Group(group) => group.end_handle(),
+            Tree::Supervised(supervisee) => supervisee.handle(),
+        };
+        end.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN))
+    }
+
+    fn wait_for_pipes(&self, time: Duration) {
+        self.poll(time, None);
+    }
+
+    fn poll<'f>(&'f self, time: Duration, end: Option<PollFd<'f>>) {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let timeout = Timespec::try_from(time.min(STOP_INTERVAL)).unwrap_or(at_once);
+        let pipes = self.streams.iter().filter_map(Stream::pipe);
+        let mut fds: Vec<_> =
+            pipes.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)).collect();
+        fds.extend(end);
+        // Interrupted or not, everything is looked at afterwards.
+        let _ = rustix::event::poll(&mut fds, Some(&timeout));
+    }
+
+    /// Reads what is there; of a flood also what comes soon after, from the pipes that had something;
+    /// the other one has its turn soon.
+    fn read_on(&mut self) -> io::Result<()> {
+        let mut came = self.read_from([true; 2])?;
+        let bytes: u64 = self.streams.iter().map(Stream::total_bytes).sum();
+        if last(came).is_some() && bytes >= FLOOD_BYTES {
+            let mut flows = came.map(|came| came.is_some());
+            let mut spell = self.pace.begin(FLOOD_TIME);
+            while !self.is_closed() && spell.wait(last(came), self.is_keeping()) {
+                came = self.read_from(flows)?;
+                if last(came).is_some() {
+                    flows = came.map(|came| came.is_some());
+                }
+            }
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// Reads once from each pipe, so that neither waits for the other. Tells when something last came.
+    fn read(&mut self) -> io::Result<Option<Instant>> {
+        let came = self.read_from([true; 2])?;
+        self.settle();
+        Ok(last(came))
+    }
+
+    /// Reads once from these pipes, and tells when something last came from each.
+    fn read_from(&mut self, pipes: [bool; 2]) -> io::Result<[Option<Instant>; 2]> {
+        let mut came = [None; 2];
+        for ((stream, is_meant), came) in self.streams.iter_mut().zip(pipes).zip(&mut came) {
+            if is_meant {
+                *came = stream.read()?;
+            }
+        }
+        Ok(came)
+    }
+
+    fn settle(&mut self) {
+        self.streams.iter_mut().for_each(Stream::settle);
+    }
+
+    fn is_keeping(&self) -> bool {
+        self.streams.iter().any(Stream::is_keeping)
+    }
+
+    fn is_silent(&self) -> bool {
+        self.streams.iter().all(|stream| stream.total_bytes() == 0)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.streams.iter().all(|stream| stream.pipe().is_none())
+    }
+}
+
+fn last(came: [Option<Instant>; 2]) -> Option<Instant> {
+    came.into_iter().max().flatten()
+}

@@ -1,0 +1,149 @@
+//! From a turn to the supervisor's request.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use eyelet_sandbox::{Place, Policy, Program, Raw, RawPath, SandboxRequest, Supervisor};
+
+use crate::context::TurnContext;
+use crate::exec::denied_paths;
+use crate::exec::find_program;
+use crate::exec::run_command::Refusal;
+use crate::paths::confined_path::{Root, is_removed};
+use crate::sandbox_settings::SandboxPolicy;
+use crate::sandbox_settings::{PROTECTED, SandboxSettings};
+use crate::text::escape;
+
+/// A command, its sandbox, and who supervises it.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    pub(crate) supervisor: Supervisor,
+    pub(crate) request: SandboxRequest,
+}
+
+impl Order {
+    /// The order for `command` in the directory that is shown as `directory`; none where the policy
+    /// asks for no sandbox and nobody is there to supervise.
+    pub(crate) fn of(
+        turn: &TurnContext,
+        command: &str,
+        directory: &Path,
+    ) -> Result<Option<Order>, Refusal> {
+        let policy = match turn.sandbox() {
+            SandboxPolicy::ReadOnly => Policy::ReadOnly,
+            SandboxPolicy::WorkspaceWrite => Policy::WorkspaceWrite,
+            SandboxPolicy::Full => Policy::Full,
+            SandboxPolicy::Off => return Err(Refusal::Unavailable("commands are off".to_owned())),
+        };
+        if !cfg!(target_os = "linux") {
+            return match policy {
+                Policy::Full => Ok(None),
+                Policy::ReadOnly | Policy::WorkspaceWrite => {
+                    Err(Refusal::Unavailable("only Linux can".to_owned()))
+                }
+            };
+        }
+        let Some(settings) = &turn.settings else {
+            return match policy {
+                Policy::Full => Ok(None),
+                Policy::ReadOnly | Policy::WorkspaceWrite => {
+                    Err(Refusal::Unavailable("the host set no supervisor".to_owned()))
+                }
+            };
+        };
+        let program = program(turn, settings, command, directory);
+        let mut request = SandboxRequest::new(policy, Some(program));
+        if policy != Policy::Full {
+            confine(&mut request, turn, settings)?;
+        }
+        Ok(Some(Order { supervisor: settings.supervisor.clone(), request }))
+    }
+}
+
+fn program(
+    turn: &TurnContext,
+    settings: &SandboxSettings,
+    command: &str,
+    directory: &Path,
+) -> Program {
+    let mut environment: Vec<(OsString, OsString)> = if turn.sandbox() == SandboxPolicy::Full {
+        let own = turn.environment.iter();
+        let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        own.chain([("TERM".into(), "dumb".into()), ("NO_COLOR".into(), "1".into())]).collect()
+    } else {
+        settings.environment(&turn.environment)
+    };
+    environment.push(("PWD".into(), directory.into()));
+    Program {
+        file: find_program::shell(&turn.environment),
+        arguments: find_program::shell_arguments(command)
+            .map(|argument| Raw(argument.into()))
+            .into(),
+        environment: environment.into_iter().map(|(name, value)| (Raw(name), Raw(value))).collect(),
+    }
+}
+
+fn confine(
+    request: &mut SandboxRequest,
+    turn: &TurnContext,
+    settings: &SandboxSettings,
+) -> Result<(), Refusal> {
+    request.tier = settings.tier;
+    request.network = settings.network;
+    request.strictness = settings.strictness;
+    request.roots =
+        turn.roots.iter().map(|root| place(root)).collect::<std::io::Result<Vec<_>>>()?;
+    if turn.roots.is_empty() {
+        request.roots = vec![working_directory(turn)?];
+    }
+    // Without one, commands have no temp folder; that is no reason not to run them.
+    let temp = settings.private_temp.as_ref().and_then(|temp| temp.make().ok());
+    request.private_temp = temp.map(|temp| place(&temp)).transpose()?;
+    let spill = turn.spill.as_ref().and_then(|spill| spill.root());
+    request.spill = spill.map(|spill| place(&spill)).transpose()?;
+    request.protected = PROTECTED.iter().map(|path| RawPath::from(*path)).collect();
+    if request.policy == Policy::WorkspaceWrite {
+        let roots = request.roots.iter().map(|root| root.path.clone()).collect();
+        let nested = settings.nested.below(roots);
+        request.nested = nested.iter().map(RawPath::from).collect();
+    }
+    request.denies_globs = !turn.hidden.globs().is_empty();
+    let denied = settings.denied_paths.get_or_init(|| {
+        if turn.hidden.globs().is_empty() {
+            return Ok(Vec::new());
+        }
+        denied_paths::paths(&turn.hidden, request.roots.iter().map(|root| root.path.as_path()))
+    });
+    let denied = denied.as_ref().map_err(|reason| Refusal::Unavailable(reason.clone()))?;
+    request.hidden = turn.hidden.places().iter().chain(denied).map(RawPath::from).collect();
+    Ok(())
+}
+
+/// The workspace of a turn without roots.
+fn working_directory(turn: &TurnContext) -> Result<Place, Refusal> {
+    let root = Root::open(turn.cwd())?;
+    let place = place(&root)?;
+    let home = turn.environment.get("HOME").map(PathBuf::from);
+    let home = home.and_then(|home| std::fs::canonicalize(home).ok());
+    if turn.sandbox() == SandboxPolicy::WorkspaceWrite && home.as_ref() == Some(&place.path) {
+        let reason = "the working directory is the home folder, and no --root is set";
+        return Err(Refusal::Unavailable(reason.to_owned()));
+    }
+    Ok(place)
+}
+
+/// Where a root is now, whatever it was called when it was opened.
+fn place(root: &Root) -> std::io::Result<Place> {
+    let handle: BorrowedFd<'_> = root.handle();
+    if is_removed(handle)? {
+        let reason = format!("the root `{}` was removed", escape::name(root.path().as_os_str()));
+        return Err(std::io::Error::new(std::io::ErrorKind::NotFound, reason));
+    }
+    let path = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))?;
+    // The standard library has one type for these numbers on all systems.
+    let found = File::from(handle.try_clone_to_owned()?).metadata()?;
+    Ok(Place { path, identity: (found.dev(), found.ino()) })
+}

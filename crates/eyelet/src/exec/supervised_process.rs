@@ -1,0 +1,128 @@
+//! A command under a supervisor, which ends everything that it started.
+
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use eyelet_sandbox::{Fate, Message, Place, Policy, Received, Reverted, Supervised};
+
+use crate::exec::run_command::Refusal;
+use crate::exec::sandbox_request::Order;
+use crate::fs::directory::Directory;
+
+/// How long a supervisor that has nothing left to do may take to exit.
+const EXIT_TIME: Duration = Duration::from_millis(500);
+
+/// A supervisor and what it has told so far. Dropped early, it kills what it supervises.
+pub(crate) struct Supervisee {
+    supervised: Supervised,
+    order: Order,
+    is_started: bool,
+    exit_code: Option<i32>,
+    is_gone: bool,
+    /// None until the supervisor has looked.
+    reverted: Option<Vec<Reverted>>,
+}
+
+impl Supervisee {
+    /// Has a supervisor start the command in `directory`. Returns the command's outputs, too.
+    pub(crate) fn start(
+        order: &Order,
+        directory: &Directory,
+    ) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
+        // The handle was checked, and stays with the directory whatever takes its name.
+        let handle = PathBuf::from(format!("/proc/self/fd/{}", directory.handle().as_raw_fd()));
+        let mut supervised = order.supervisor.start(&order.request, &handle)?;
+        let outputs = supervised.take_outputs();
+        let supervisee = Supervisee {
+            supervised,
+            order: order.clone(),
+            is_started: false,
+            exit_code: None,
+            is_gone: false,
+            reverted: None,
+        };
+        Ok((supervisee, outputs))
+    }
+
+    /// Becomes readable when there is something to look at.
+    pub(crate) fn handle(&self) -> Option<BorrowedFd<'_>> {
+        self.supervised.handle()
+    }
+
+    pub(crate) fn ask_to_end(&self) {
+        self.supervised.ask_to_end();
+    }
+
+    /// Whether the command has ended.
+    pub(crate) fn has_ended(&mut self) -> Result<bool, Refusal> {
+        self.look()?;
+        Ok(self.exit_code.is_some() || self.is_gone)
+    }
+
+    /// Whether nothing of it is left.
+    pub(crate) fn is_gone(&mut self) -> Result<bool, Refusal> {
+        self.look()?;
+        Ok(self.is_gone)
+    }
+
+    /// Lets the supervisor go. Returns the command's exit code; where only the supervisor was
+    /// killed, its own.
+    pub(crate) fn finish(&mut self) -> Option<i32> {
+        self.supervised.let_go();
+        let status = self.supervised.wait_for_exit(Instant::now() + EXIT_TIME);
+        let own = status.and_then(|status| status.signal()).map(|signal| 128 + signal);
+        self.exit_code.or(own)
+    }
+
+    /// Why it cannot be told that the command ran, if so: then what it printed has to tell.
+    pub(crate) fn doubt(&self) -> Option<Refusal> {
+        let reason = "the supervisor was ended before it told how the command began";
+        (!self.is_started).then(|| Refusal::Unavailable(reason.to_owned()))
+    }
+
+    /// What became of protected paths.
+    pub(crate) fn take_reverted(&mut self) -> Vec<Reverted> {
+        let request = &self.order.request;
+        let told = self.reverted.take();
+        let unseen = || match request.policy {
+            Policy::WorkspaceWrite => request.roots.iter().map(unseen).collect(),
+            Policy::ReadOnly | Policy::Full => Vec::new(),
+        };
+        told.unwrap_or_else(unseen)
+    }
+
+    fn look(&mut self) -> Result<(), Refusal> {
+        while !self.is_gone {
+            match self.supervised.receive()? {
+                Received::Message(Message::Started(tier)) => {
+                    self.is_started = true;
+                    if let Some(tier) = tier {
+                        self.order.supervisor.learn(tier);
+                    }
+                }
+                Received::Message(Message::Unavailable(reason)) => {
+                    return Err(Refusal::Unavailable(reason));
+                }
+                Received::Message(Message::NotStarted(number)) => {
+                    return Err(Refusal::Io(io::Error::from_raw_os_error(number)));
+                }
+                Received::Message(Message::Exited(code)) => self.exit_code = Some(code),
+                Received::Message(Message::Gone(reverted)) => {
+                    self.reverted = Some(reverted);
+                    self.is_gone = true;
+                }
+                Received::Message(Message::Examined(_)) => {}
+                Received::Nothing => return Ok(()),
+                Received::End => self.is_gone = true,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unseen(root: &Place) -> Reverted {
+    Reverted { path: root.path.clone().into(), fate: Fate::Unseen }
+}

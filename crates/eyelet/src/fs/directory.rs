@@ -1,0 +1,230 @@
+//! Directories by handle: what is in them, and what is below them, never through a link.
+
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::text::entry_tree::EntryKind;
+
+use crate::paths::confined_path::{ConfinedPath, OpenFailure, Opened, Veil, Want, is_removed};
+
+/// What the system is asked for at once: several hundred names.
+#[cfg(target_os = "linux")]
+const BUFFER: usize = 32 * 1024;
+
+/// An open directory.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    handle: OwnedFd,
+    /// Whether its entries were read, so that the handle stands at their end.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "a new handle is opened for each reading there")
+    )]
+    was_read: AtomicBool,
+    /// Where something in it, or below it, may be hidden.
+    veil: Option<Veil>,
+    lack: Arc<Lack>,
+}
+
+/// The system's error where it lacked something at a directory or below it: files or memory, which
+/// says nothing of what was to be opened.
+#[derive(Debug, Default)]
+struct Lack(AtomicI32);
+
+impl Lack {
+    /// What the system answered, noted where it lacked something.
+    fn noted<T>(&self, answer: rustix::io::Result<T>) -> rustix::io::Result<T> {
+        answer.inspect_err(|error| {
+            if matches!(*error, Errno::MFILE | Errno::NFILE | Errno::NOMEM) {
+                self.0.store(error.raw_os_error(), Ordering::Relaxed);
+            }
+        })
+    }
+}
+
+impl Directory {
+    /// Opens the directory that a call asked for; a link to one is followed.
+    pub(crate) fn open(path: &ConfinedPath) -> Result<Directory, OpenFailure> {
+        let Opened { handle, veil } = path.open(Want::Directory)?;
+        Ok(Directory { handle, was_read: AtomicBool::new(false), veil, lack: Arc::default() })
+    }
+
+    /// Fails where something in it, or below it, was passed over because the system lacked files or
+    /// memory: what was found is not all there is.
+    pub(crate) fn check_whole(&self) -> io::Result<()> {
+        match self.lack.0.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            number => Err(io::Error::from_raw_os_error(number)),
+        }
+    }
+
+    /// Whether it was removed meanwhile.
+    pub(crate) fn is_removed(&self) -> bool {
+        is_removed(self.handle.as_fd()).unwrap_or(false)
+    }
+
+    /// Opens the directory `name` in this one, if it is one and no link.
+    pub(crate) fn open_directory(&self, name: &OsStr) -> io::Result<Directory> {
+        let flags = OFlags::RDONLY
+            | OFlags::DIRECTORY
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::CLOEXEC;
+        if self.hides(name) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let handle = self.open_entry(name, flags)?;
+        let veil = self.veil.as_ref().and_then(|veil| {
+            let real = veil.real.join(name);
+            let hidden = Arc::clone(&veil.hidden);
+            hidden.concerns(&real).then_some(Veil { hidden, real })
+        });
+        let lack = Arc::clone(&self.lack);
+        Ok(Directory { handle, was_read: AtomicBool::new(false), veil, lack })
+    }
+
+    fn open_entry(&self, name: &OsStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        let open = || rustix::fs::openat(&self.handle, name, flags, Mode::empty());
+        self.lack.noted(retry_on_intr(open))
+    }
+
+    /// Opens the directory at the end of `names`, one step at a time.
+    pub(crate) fn open_below<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n OsStr>,
+    ) -> io::Result<Directory> {
+        let mut here: Option<Directory> = None;
+        for name in names {
+            here = Some(here.as_ref().unwrap_or(self).open_directory(name)?);
+        }
+        match here {
+            Some(directory) => Ok(directory),
+            None => {
+                // It shares its position with this one.
+                let was_read = AtomicBool::new(true);
+                let handle = self.lack.noted(rustix::io::fcntl_dupfd_cloexec(&self.handle, 0))?;
+                let lack = Arc::clone(&self.lack);
+                Ok(Directory { handle, was_read, veil: self.veil.clone(), lack })
+            }
+        }
+    }
+
+    /// Opens the regular file `name` in this directory; links and everything else are refused.
+    pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        self.open_regular(name).map(|(file, _)| file)
+    }
+
+    /// The same, with what the system says of the file.
+    pub(crate) fn open_regular(&self, name: &OsStr) -> io::Result<(File, Stat)> {
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        if self.hides(name) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let handle = self.open_entry(name, flags)?;
+        let stat = self.lack.noted(retry_on_intr(|| rustix::fs::fstat(&handle)))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok((File::from(handle), stat))
+    }
+
+    /// What the system says of the entry `name`; a link is not followed.
+    pub(crate) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
+        let stat = || rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
+        Ok(self.lack.noted(retry_on_intr(stat))?)
+    }
+
+    /// Hands everything in this directory but `.`, `..` and what is hidden to `visit`, in the
+    /// system's order, until that breaks off. Not to be nested: it moves the handle's position.
+    pub(crate) fn each(
+        &self,
+        mut visit: impl FnMut(&OsStr, EntryKind) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        self.each_raw(|name, file_type| {
+            let name = OsStr::from_bytes(name.to_bytes());
+            if name == "." || name == ".." || self.hides(name) {
+                return ControlFlow::Continue(());
+            }
+            visit(name, self.kind(name, file_type))
+        })
+    }
+
+    /// By this very handle and into one buffer: to open the directory once more, as portable code
+    /// has to, costs as much as to read it.
+    #[cfg(target_os = "linux")]
+    fn each_raw(
+        &self,
+        mut visit: impl FnMut(&CStr, FileType) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        if self.was_read.swap(true, Ordering::Relaxed) {
+            rustix::fs::seek(&self.handle, rustix::fs::SeekFrom::Start(0))?;
+        }
+        let mut buffer = Vec::with_capacity(BUFFER);
+        let mut entries = rustix::fs::RawDir::new(&self.handle, buffer.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                // Removed meanwhile: it has no more entries.
+                Err(Errno::NOENT) => break,
+                Err(Errno::INTR) => continue,
+                Err(error) => return Ok(self.lack.noted(Err(error))?),
+            };
+            if visit(entry.file_name(), entry.file_type()).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn each_raw(
+        &self,
+        mut visit: impl FnMut(&CStr, FileType) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        for entry in rustix::fs::Dir::read_from(&self.handle)? {
+            let entry = entry?;
+            if visit(entry.file_name(), entry.file_type()).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn kind(&self, name: &OsStr, mut file_type: FileType) -> EntryKind {
+        if file_type == FileType::Unknown {
+            // Some file systems do not tell the type along with the name.
+            file_type = self
+                .stat(name)
+                .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
+        }
+        if file_type == FileType::Directory {
+            EntryKind::Directory
+        } else if file_type == FileType::RegularFile {
+            EntryKind::File
+        } else if file_type == FileType::Symlink {
+            EntryKind::Symlink
+        } else {
+            EntryKind::Other
+        }
+    }
+
+    /// Whether the entry `name` is one that is not shown.
+    fn hides(&self, name: &OsStr) -> bool {
+        self.veil.as_ref().is_some_and(|veil| veil.hidden.hides(&veil.real.join(name)))
+    }
+
+    /// The handle itself, for what only `world` does with it.
+    pub(crate) fn handle(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}

@@ -1,0 +1,242 @@
+//! A page of lines out of a file, with the number of all its lines.
+//!
+//! A small file is read once, front to back. A large one is counted in blocks on all cores first;
+//! the counts say in which block the page starts, and which blocks a long line fills whole.
+
+use std::io;
+use std::sync::Mutex;
+
+use crate::cancel::{Stop, Watch};
+use crate::progress::Progress;
+use crate::text::line_page::{LinePage, LineScan, Lines};
+
+use crate::fs::regular_file::{OpenFile, PIECE};
+use crate::search::work_queue::cores;
+
+/// From this size on a second thread pays for itself.
+const LARGE: u64 = 8 * 1024 * 1024;
+
+/// What one thread counts before it asks for more: the page is looked for in one such block.
+const BLOCK: u64 = 4 * 1024 * 1024;
+
+/// More threads than this read no faster from one file.
+const MOST_THREADS: usize = 8;
+
+/// A page and whether the total is exact.
+pub(crate) struct Scanned {
+    pub(crate) lines: Lines,
+    pub(crate) exact: bool,
+}
+
+/// Why there is no page.
+pub(crate) enum ScanFailure {
+    Stopped(Stop),
+    Io(io::Error),
+}
+
+impl From<io::Error> for ScanFailure {
+    fn from(error: io::Error) -> Self {
+        ScanFailure::Io(error)
+    }
+}
+
+/// Finds the page. When time is up, what was found is returned, if it is anything.
+pub(crate) fn page_of(
+    file: &OpenFile,
+    page: LinePage,
+    watch: &Watch,
+    progress: &Progress,
+) -> Result<Scanned, ScanFailure> {
+    match file.size() {
+        Some(size) if size >= LARGE => in_blocks(file, size, page, watch, progress),
+        Some(_) | None => front_to_back(file, page, watch, progress),
+    }
+}
+
+fn front_to_back(
+    file: &OpenFile,
+    page: LinePage,
+    watch: &Watch,
+    progress: &Progress,
+) -> Result<Scanned, ScanFailure> {
+    let mut scan = LineScan::new(page);
+    let mut buffer = vec![0; PIECE];
+    let mut position = 0;
+    while let Some(piece) = file.read_at(position, &mut buffer)? {
+        position += piece.len() as u64;
+        progress.add(piece.len() as u64);
+        scan.push(piece);
+        if let Err(stop) = watch.check() {
+            return stopped(stop, scan);
+        }
+    }
+    Ok(Scanned { lines: scan.finish(), exact: true })
+}
+
+/// With nothing to show, or nobody to show it to, there is no answer.
+fn stopped(stop: Stop, scan: LineScan) -> Result<Scanned, ScanFailure> {
+    match stop {
+        Stop::TimedOut if scan.lines_shown() > 0 => {
+            Ok(Scanned { lines: scan.give_up(), exact: false })
+        }
+        Stop::TimedOut | Stop::Cancelled => Err(ScanFailure::Stopped(stop)),
+    }
+}
+
+/// A stretch of data and the newlines in it.
+#[derive(Clone, Copy)]
+struct Block {
+    start: u64,
+    end: u64,
+    newlines: u64,
+}
+
+fn in_blocks(
+    file: &OpenFile,
+    size: u64,
+    page: LinePage,
+    watch: &Watch,
+    progress: &Progress,
+) -> Result<Scanned, ScanFailure> {
+    let (blocks, stop) = count(file, watch, progress)?;
+    let newlines = blocks.iter().map(|block| block.newlines).sum();
+    // The page starts in the first block whose end is not before it.
+    let mut before = 0;
+    let mut first = 0;
+    for block in &blocks {
+        if before + block.newlines >= page.offset - 1 {
+            break;
+        }
+        before += block.newlines;
+        first += 1;
+    }
+    let mut scan = LineScan::after(page, before);
+    let end = if stop.is_some() { blocks.last().map_or(0, |block| block.end) } else { size };
+    if first < blocks.len() || before == page.offset - 1 {
+        show(file, blocks.get(first..).unwrap_or_default(), first == 0, end, &mut scan)?;
+    }
+    if let Some(stop) = stop {
+        scan.raise(newlines);
+        return stopped(stop, scan);
+    }
+    let mut last = [0];
+    // A file that became shorter has no byte there, and no line that ends in it.
+    let is_open = file.read_at(size - 1, &mut last)?.is_some_and(|last| last != b"\n");
+    Ok(Scanned { lines: scan.finish_with(newlines, is_open), exact: true })
+}
+
+/// Feeds `scan` with the blocks and the holes between them until its page is full.
+fn show(
+    file: &OpenFile,
+    blocks: &[Block],
+    from_start: bool,
+    end: u64,
+    scan: &mut LineScan,
+) -> io::Result<()> {
+    let mut buffer = vec![0; PIECE];
+    let mut position = match blocks.first() {
+        Some(block) if !from_start => block.start,
+        Some(_) | None => 0,
+    };
+    for block in blocks {
+        scan.push_hole(block.start - position);
+        position = block.start;
+        if block.newlines == 0 && scan.is_window_full() {
+            // The middle of a long line: all that matters is how it ends.
+            scan.pass(block.end - 1 - position);
+            position = block.end - 1;
+        }
+        while position < block.end && !scan.is_page_full() {
+            let most = usize::try_from(block.end - position).unwrap_or(PIECE).min(PIECE);
+            let space = buffer.get_mut(..most).unwrap_or_default();
+            // A file that became shorter ends here.
+            let Some(piece) = file.read_at(position, space)? else { return Ok(()) };
+            position += piece.len() as u64;
+            scan.push(piece);
+        }
+        if scan.is_page_full() {
+            return Ok(());
+        }
+    }
+    scan.push_hole(end - position);
+    Ok(())
+}
+
+/// The newlines of the whole file, block by block in order, or of its start when time is up.
+fn count(
+    file: &OpenFile,
+    watch: &Watch,
+    progress: &Progress,
+) -> io::Result<(Vec<Block>, Option<Stop>)> {
+    let work = Mutex::new(Work { position: 0, blocks: Vec::new(), stop: None });
+    let threads = cores().min(MOST_THREADS);
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .filter_map(|_| {
+                // A thread that cannot be had is done without.
+                std::thread::Builder::new()
+                    .spawn_scoped(scope, || work_off(file, &work, watch, progress))
+                    .ok()
+            })
+            .collect();
+        let mut result = work_off(file, &work, watch, progress);
+        for other in others {
+            result = result
+                .and(other.join().unwrap_or_else(|_| Err(io::Error::other("a thread failed"))));
+        }
+        result
+    })?;
+    let work = work.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    Ok((work.blocks, work.stop))
+}
+
+/// What the threads share: where the next block starts, and the blocks that were given out.
+struct Work {
+    position: u64,
+    blocks: Vec<Block>,
+    stop: Option<Stop>,
+}
+
+fn work_off(
+    file: &OpenFile,
+    work: &Mutex<Work>,
+    watch: &Watch,
+    progress: &Progress,
+) -> io::Result<()> {
+    let lock = || work.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut buffer = vec![0; PIECE];
+    loop {
+        let (index, start, end) = {
+            let mut work = lock();
+            if work.stop.is_some() {
+                return Ok(());
+            }
+            if let Err(stop) = watch.check() {
+                work.stop = Some(stop);
+                return Ok(());
+            }
+            let Some((start, end)) = file.next_data(work.position)? else { return Ok(()) };
+            let end = end.min(start + BLOCK);
+            work.position = end;
+            work.blocks.push(Block { start, end, newlines: 0 });
+            (work.blocks.len() - 1, start, end)
+        };
+        let mut newlines = 0;
+        let mut position = start;
+        while position < end {
+            let most = usize::try_from(end - position).unwrap_or(PIECE).min(PIECE);
+            let space = buffer.get_mut(..most).unwrap_or_default();
+            let Some(piece) = file.read_at(position, space)? else { break };
+            position += piece.len() as u64;
+            progress.add(piece.len() as u64);
+            newlines += bytecount::count(piece, b'\n') as u64;
+        }
+        if let Some(block) = lock().blocks.get_mut(index) {
+            block.newlines = newlines;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "read_line_page_tests.rs"]
+mod tests;

@@ -1,0 +1,35 @@
+use std::fs::File;
+use std::time::Duration;
+
+use testkit::TempTree;
+
+use crate::context::TurnContext;
+use crate::progress::Progress;
+use crate::sandbox_settings::SandboxPolicy;
+use crate::text::line_page::LinePage;
+
+use super::{LARGE, page_of};
+use crate::fs::regular_file::OpenFile;
+
+/// How many lines a large file is said to have that is cut to `left` bytes once it is open.
+fn total_of_cut(left: u64) -> u64 {
+    let tree = TempTree::new("");
+    let file = tree.file("large", "line\n".repeat(LARGE as usize / 4));
+    let turn = TurnContext::new(tree.path(), SandboxPolicy::Off).unwrap();
+    let path = turn.resolve_path("path", "large").unwrap();
+    let Ok(open) = OpenFile::open(&path) else { panic!("it is a file") };
+    File::options().write(true).open(file).and_then(|file| file.set_len(left)).unwrap();
+    let page = LinePage { offset: 1, limit: 2, column: 1, width: 10, bytes: usize::MAX };
+    let scanned = page_of(&open, page, &turn.watch(Duration::MAX), &Progress::default());
+    let Ok(scanned) = scanned else { panic!("it can be read") };
+    assert!(scanned.exact);
+    assert_eq!(scanned.lines.lines_shown, scanned.lines.total_lines.min(2));
+    scanned.lines.total_lines
+}
+
+#[test]
+fn a_file_that_became_shorter_has_the_lines_that_are_left() {
+    assert_eq!(total_of_cut(0), 0);
+    assert_eq!(total_of_cut(5), 1);
+    assert_eq!(total_of_cut(50), 10);
+}

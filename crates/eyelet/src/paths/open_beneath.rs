@@ -1,0 +1,265 @@
+//! Opens paths below roots: by handle, never out of them, never to what is hidden.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::paths::confined_path::{Opened, Root, Veil};
+use crate::paths::deny_list::Hidden;
+
+/// How many links one path may lead through; the kernel's own limit.
+const MAX_LINKS: usize = 40;
+
+/// How often a component that changes while it is looked at is looked at again, and how often a walk
+/// starts again.
+const MAX_RETRIES: usize = 64;
+
+/// How many directories a walk keeps open on its way down, however deep that leads.
+const MAX_KEPT_OPEN: usize = 32;
+
+/// A handle that only names a directory, where the system has such a thing.
+#[cfg(target_os = "linux")]
+pub(crate) const NAME_ONLY: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+pub(crate) const NAME_ONLY: OFlags = OFlags::RDONLY;
+
+/// A place below one of several roots; links may lead into the other ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Beneath {
+    roots: Arc<[Arc<Root>]>,
+    /// The root that holds it.
+    first: Arc<Root>,
+    rest: PathBuf,
+    hidden: Arc<Hidden>,
+}
+
+/// Why nothing was opened.
+#[derive(Debug)]
+pub(crate) enum Unopened {
+    /// It leads out of the roots.
+    Outside,
+    /// It leads to what is hidden.
+    Hidden,
+    System(Errno),
+}
+
+impl From<Errno> for Unopened {
+    fn from(error: Errno) -> Self {
+        Unopened::System(error)
+    }
+}
+
+impl Beneath {
+    /// The place of `path`, an absolute one, below the first root that holds it.
+    pub(crate) fn find(
+        roots: Arc<[Arc<Root>]>,
+        path: &Path,
+        hidden: &Arc<Hidden>,
+    ) -> Option<Beneath> {
+        let (first, rest) = holding(&roots, path)?;
+        let (first, rest) = (Arc::clone(first), rest.to_owned());
+        Some(Beneath { roots, first, rest, hidden: Arc::clone(hidden) })
+    }
+
+    /// Opens it. The kernel does it in one step; where a link with an absolute target or into
+    /// another root stands in the way, something may be hidden, or the kernel cannot, a walk does.
+    pub(crate) fn open(&self, flags: OFlags) -> Result<Opened, Unopened> {
+        #[cfg(target_os = "linux")]
+        if self.hidden.is_nothing() {
+            match open_beneath(self.first.handle(), &self.rest, flags) {
+                Err(Errno::XDEV | Errno::NOSYS) => {}
+                opened => return Ok(Opened { handle: opened?, veil: None }),
+            }
+        }
+        Walk::new(self).open(flags)
+    }
+}
+
+/// The first root that holds `path`, and what is left of the path there.
+fn holding<'r, 'p>(roots: &'r [Arc<Root>], path: &'p Path) -> Option<(&'r Arc<Root>, &'p Path)> {
+    roots.iter().find_map(|root| Some((root, root.strip(path)?)))
+}
+
+/// One `openat2` that the kernel keeps beneath `directory`.
+#[cfg(target_os = "linux")]
+fn open_beneath(directory: BorrowedFd<'_>, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let mut tries = 0;
+    loop {
+        // EAGAIN: something was renamed while the kernel looked, so it could not be sure.
+        match openat2(directory, rest, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN | Errno::INTR) if tries < MAX_RETRIES => tries += 1,
+            opened => return opened,
+        }
+    }
+}
+
+/// A walk of one component at a time, each on the handle of the one before, never through a link:
+/// what a link says is looked up again from the roots.
+struct Walk<'b> {
+    beneath: &'b Beneath,
+    root: &'b Arc<Root>,
+    /// The directories below the root that were entered; the last ones are open.
+    entered: Vec<(OsString, Option<OwnedFd>)>,
+    /// The components that are left, the next one last.
+    todo: Vec<OsString>,
+    retries: usize,
+}
+
+impl<'b> Walk<'b> {
+    fn new(beneath: &'b Beneath) -> Self {
+        let todo = steps(&beneath.rest);
+        Walk { beneath, root: &beneath.first, entered: Vec::new(), todo, retries: 0 }
+    }
+
+    fn open(mut self, flags: OFlags) -> Result<Opened, Unopened> {
+        let mut links = 0;
+        if self.beneath.hidden.hides_way_to(self.root.real_path()) {
+            return Err(Unopened::Hidden);
+        }
+        loop {
+            let Some(step) = self.todo.pop() else {
+                let handle = rustix::fs::openat(self.here(), ".", flags, Mode::empty())?;
+                return Ok(self.opened(handle, None));
+            };
+            if step == ".." {
+                self.leave()?;
+                continue;
+            }
+            if self.is_hidden(&step) {
+                return Err(Unopened::Hidden);
+            }
+            match rustix::fs::readlinkat(self.here(), &step, Vec::new()) {
+                Ok(target) => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(Errno::LOOP.into());
+                    }
+                    self.follow(&PathBuf::from(OsString::from_vec(target.into_bytes())))?;
+                }
+                Err(Errno::INVAL) => {
+                    let last = self.todo.is_empty();
+                    let into = NAME_ONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                    let how = if last { flags } else { into } | OFlags::NOFOLLOW;
+                    match rustix::fs::openat(self.here(), &step, how, Mode::empty()) {
+                        Ok(handle) if last => return Ok(self.opened(handle, Some(&step))),
+                        Ok(handle) => self.enter(step, handle),
+                        Err(error) if self.has_changed(&step, error) && self.may_retry() => {
+                            self.todo.push(step);
+                        }
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Whether `error` came because a link took the place of what was no link a moment ago.
+    fn has_changed(&self, step: &OsStr, error: Errno) -> bool {
+        error == Errno::LOOP
+            || error == Errno::NOTDIR
+                && rustix::fs::statat(self.here(), step, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(
+                    |stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile,
+                )
+    }
+
+    fn may_retry(&mut self) -> bool {
+        self.retries += 1;
+        self.retries <= MAX_RETRIES
+    }
+
+    fn enter(&mut self, name: OsString, handle: OwnedFd) {
+        self.entered.push((name, Some(handle)));
+        let far_above = self.entered.len().checked_sub(MAX_KEPT_OPEN + 1);
+        if let Some((_, handle)) = far_above.and_then(|above| self.entered.get_mut(above)) {
+            *handle = None;
+        }
+    }
+
+    fn here(&self) -> BorrowedFd<'_> {
+        let handle = self.entered.last().and_then(|(_, handle)| handle.as_ref());
+        handle.map_or(self.root.handle(), |handle| handle.as_fd())
+    }
+
+    /// The path of the directory that the walk is in, without links.
+    fn real(&self) -> PathBuf {
+        let mut real = self.root.real_path().to_owned();
+        real.extend(self.entered.iter().map(|(name, _)| name));
+        real
+    }
+
+    fn is_hidden(&self, step: &OsStr) -> bool {
+        let hidden = &self.beneath.hidden;
+        !hidden.is_nothing() && hidden.hides(&self.real().join(step))
+    }
+
+    /// One directory up. Above this root, only another root, or this one again, may hold the rest.
+    fn leave(&mut self) -> Result<(), Unopened> {
+        if self.entered.pop().is_some() {
+            if self.entered.last().is_some_and(|(_, handle)| handle.is_none()) {
+                // No longer open: it is walked to once more, which is never done by `..`.
+                if !self.may_retry() {
+                    return Err(Errno::NAMETOOLONG.into());
+                }
+                self.todo.extend(self.entered.drain(..).rev().map(|(name, _)| name));
+            }
+            return Ok(());
+        }
+        let mut path = self.root.real_path().parent().ok_or(Unopened::Outside)?.to_owned();
+        path.extend(self.todo.drain(..).rev());
+        self.start_again(&path)
+    }
+
+    fn follow(&mut self, target: &Path) -> Result<(), Unopened> {
+        if target.is_absolute() {
+            let mut path = target.to_owned();
+            path.extend(self.todo.drain(..).rev());
+            return self.start_again(&path);
+        }
+        self.todo.extend(steps(target));
+        Ok(())
+    }
+
+    /// Starts at the root that holds `path`.
+    fn start_again(&mut self, path: &Path) -> Result<(), Unopened> {
+        let (root, rest) = holding(&self.beneath.roots, path).ok_or(Unopened::Outside)?;
+        if self.beneath.hidden.hides_way_to(root.real_path()) {
+            return Err(Unopened::Hidden);
+        }
+        self.root = root;
+        self.entered.clear();
+        self.todo = steps(rest);
+        Ok(())
+    }
+
+    fn opened(&self, handle: OwnedFd, step: Option<&OsStr>) -> Opened {
+        let hidden = &self.beneath.hidden;
+        if hidden.is_nothing() {
+            return Opened { handle, veil: None };
+        }
+        let mut real = self.real();
+        real.extend(step);
+        let veil = hidden.concerns(&real).then(|| Veil { hidden: Arc::clone(hidden), real });
+        Opened { handle, veil }
+    }
+}
+
+/// The components of a relative path, the first one last.
+fn steps(path: &Path) -> Vec<OsString> {
+    let step = |component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsStr::new("..").to_owned()),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    };
+    let mut steps: Vec<_> = path.components().filter_map(step).collect();
+    steps.reverse();
+    steps
+}

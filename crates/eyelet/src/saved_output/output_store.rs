@@ -1,0 +1,358 @@
+//! Where streams are kept that were not shown whole.
+//!
+//! Nothing here fails a call: a stream that cannot be kept has a reason instead of a file.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Resource, geteuid, getrlimit};
+
+use crate::paths::confined_path::Root;
+use crate::saved_output::private_dir::{PrivateFolder, TempFolder, random_name};
+use crate::text::escape;
+use crate::text::removed_files::Removed;
+
+/// How many bytes one file holds.
+pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// How many bytes the files of a session hold together.
+pub const MAX_SESSION_BYTES: u64 = 4 * MAX_FILE_BYTES;
+/// How long a file of the command line stays.
+pub const MAX_AGE_SECS: i64 = 24 * 60 * 60;
+
+/// How often a folder of a server is made anew when another start takes it for a dead one's.
+const MAX_TRIES: usize = 8;
+/// How many removed files are remembered by name.
+const MAX_REMEMBERED: usize = 4096;
+
+/// A private folder for the streams of commands. It is made when first needed.
+#[derive(Debug)]
+pub struct Spill {
+    temp_dir: PathBuf,
+    kind: Kind,
+    max_file_bytes: u64,
+    max_session_bytes: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    PerUser,
+    Session,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Under this name in the temp folder.
+    folder: Option<(String, Arc<PrivateFolder>)>,
+    /// No longer written, the oldest first.
+    finished: VecDeque<Finished>,
+    /// Removed to make room, the oldest first.
+    removed: VecDeque<String>,
+    /// What all files hold together.
+    used: u64,
+    /// Whether files that were there before are among them.
+    is_counted: bool,
+}
+
+#[derive(Debug)]
+struct Finished {
+    name: String,
+    bytes: u64,
+}
+
+impl Spill {
+    /// The folder of this user in `temp_dir`, for the command line: its files outlive the process.
+    /// Those that are older than a day are removed now.
+    pub fn per_user(temp_dir: impl Into<PathBuf>) -> Self {
+        let spill = Spill::new(temp_dir.into(), Kind::PerUser);
+        if let Some((_, folder)) = &spill.state().folder {
+            let now = folder.touch().unwrap_or(0);
+            for file in folder.files() {
+                if file.modified < now - MAX_AGE_SECS {
+                    folder.remove(&file.name);
+                }
+            }
+        }
+        spill
+    }
+
+    /// A folder of its own in `temp_dir`, for a server: it goes when this is dropped. Folders of
+    /// servers that died without doing so are removed now.
+    pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
+        let spill = Spill::new(temp_dir.into(), Kind::Session);
+        if let Ok(temp) = TempFolder::open(&spill.temp_dir) {
+            let prefix = session_prefix();
+            let is_ours = |name: &String| name.strip_prefix(&prefix).is_some_and(is_random);
+            for name in temp.names(&prefix).into_iter().filter(is_ours) {
+                if let Ok(folder) = temp.folder(&name) {
+                    if folder.lock().unwrap_or(false) {
+                        temp.remove(&name, &folder);
+                    }
+                }
+            }
+        }
+        spill
+    }
+
+    fn new(temp_dir: PathBuf, kind: Kind) -> Self {
+        Spill {
+            temp_dir: temp_dir.components().collect(),
+            kind,
+            max_file_bytes: MAX_FILE_BYTES,
+            max_session_bytes: MAX_SESSION_BYTES,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Other limits: what one file holds, and what all files hold together.
+    #[must_use]
+    pub fn with_limits(mut self, max_file_bytes: u64, max_session_bytes: u64) -> Self {
+        self.max_file_bytes = max_file_bytes;
+        self.max_session_bytes = max_session_bytes;
+        self
+    }
+
+    /// Removes a server's folder now, whoever still holds this. What is kept later is lost.
+    pub fn end(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Kind::Session, Some((name, folder))) = (self.kind, state.folder.take()) {
+            if let Ok(temp) = TempFolder::open(&self.temp_dir) {
+                temp.remove(&name, &folder);
+            }
+        }
+    }
+
+    /// How long the path of a file is at most, as it is shown.
+    pub(crate) fn path_bytes(&self) -> usize {
+        // The folder's name and the file's, with their separators.
+        const NAMES: usize = 100;
+        escape::name(self.temp_dir.as_os_str()).len() + NAMES
+    }
+
+    /// The folder as a root that may be read, where it exists.
+    pub(crate) fn root(&self) -> Option<Arc<Root>> {
+        let state = self.state();
+        state.folder.as_ref().map(|(_, folder)| Arc::clone(folder.root()))
+    }
+
+    /// What became of a kept stream at `path`, if it is known to have been removed.
+    pub(crate) fn removed(&self, path: &Path) -> Option<String> {
+        let name = path.file_name()?.to_str()?;
+        let limit = self.max_session_bytes;
+        let state = self.state();
+        let (_, folder) = state.folder.as_ref()?;
+        if folder.path_of(name) != path || !is_random(name) {
+            return None;
+        }
+        if state.removed.iter().any(|removed| removed == name) {
+            return Some(format!(
+                "was removed to keep the files of this session below {limit} bytes"
+            ));
+        }
+        // Another process of this user may have removed it.
+        let hours = MAX_AGE_SECS / 3600;
+        (self.kind == Kind::PerUser).then(|| {
+            format!(
+                "is not kept any more: files go after {hours} hours, and the oldest where all \
+                 have {limit} bytes"
+            )
+        })
+    }
+
+    /// A new file. The error is the reason that is told.
+    pub(crate) fn create(self: &Arc<Self>) -> Result<SpillFile, String> {
+        let mut state = self.state();
+        let mut folder = self.folder(&mut state)?;
+        let mut created = folder.create();
+        if created.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            // A cleaner of the temp folder took it away.
+            *state = State::default();
+            folder = self.folder(&mut state)?;
+            created = folder.create();
+        }
+        let (name, file) = created.map_err(|error| error.to_string())?;
+        // Beyond the process's own limit the system would end it with a signal.
+        let most = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        Ok(SpillFile {
+            spill: Arc::clone(self),
+            folder,
+            name,
+            file,
+            bytes: 0,
+            most: most.min(self.max_file_bytes),
+            is_full: false,
+            is_finished: false,
+        })
+    }
+
+    /// What is known of the folder; that of the user is looked for, and not made.
+    fn state(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.folder.is_none() && self.kind == Kind::PerUser {
+            let name = user_folder();
+            let found = TempFolder::open(&self.temp_dir).and_then(|temp| temp.folder(&name));
+            state.folder = found.ok().map(|folder| (name, Arc::new(folder)));
+        }
+        state
+    }
+
+    /// The folder, made if need be.
+    fn folder(&self, state: &mut State) -> Result<Arc<PrivateFolder>, String> {
+        let (name, folder) = match state.folder.take() {
+            Some(made) => made,
+            None => self.make_folder()?,
+        };
+        if self.kind == Kind::PerUser && !state.is_counted {
+            // What other processes of this user left counts, too.
+            state.is_counted = true;
+            let files = folder.files();
+            state.used = files.iter().map(|file| file.bytes).sum();
+            state.finished = files
+                .into_iter()
+                .map(|file| Finished { name: file.name, bytes: file.bytes })
+                .collect();
+        }
+        state.folder = Some((name, Arc::clone(&folder)));
+        Ok(folder)
+    }
+
+    fn make_folder(&self) -> Result<(String, Arc<PrivateFolder>), String> {
+        let temp = TempFolder::open(&self.temp_dir)?;
+        if self.kind == Kind::PerUser {
+            let name = user_folder();
+            temp.make_folder(&name)?;
+            let folder = temp.folder(&name)?;
+            return Ok((name, Arc::new(folder)));
+        }
+        let mut last_reason = String::new();
+        for _ in 0..MAX_TRIES {
+            let random = random_name().map_err(|error| error.to_string())?;
+            let name = format!("{}{random}", session_prefix());
+            temp.make_folder(&name)?;
+            match temp.folder(&name) {
+                // Between the two steps another start may have taken it for a dead one's. Where
+                // folders cannot be locked, no start ever does.
+                Ok(folder) => {
+                    if folder.lock().unwrap_or(true) && temp.holds(&name, &folder) {
+                        return Ok((name, Arc::new(folder)));
+                    }
+                }
+                Err(reason) => {
+                    temp.remove_empty(&name);
+                    last_reason = reason;
+                }
+            }
+        }
+        Err(last_reason)
+    }
+
+    /// Makes room for `wanted` more bytes, the oldest finished files going first: they are added to
+    /// `gone`. Returns how many bytes there is room for.
+    fn reserve(&self, wanted: u64, gone: &mut Removed) -> u64 {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let State { folder: Some((_, folder)), finished, used, removed, .. } = &mut *state else {
+            return 0;
+        };
+        let mut in_use = Vec::new();
+        while used.saturating_add(wanted) > self.max_session_bytes {
+            let Some(oldest) = finished.pop_front() else { break };
+            if folder.is_unused(&oldest.name) {
+                folder.remove(&oldest.name);
+                *used = used.saturating_sub(oldest.bytes);
+                gone.add(folder.path_of(&oldest.name));
+                removed.push_back(oldest.name);
+                if removed.len() > MAX_REMEMBERED {
+                    removed.pop_front();
+                }
+            } else {
+                in_use.push(oldest);
+            }
+        }
+        finished.extend(in_use);
+        let granted = wanted.min(self.max_session_bytes.saturating_sub(*used));
+        *used += granted;
+        granted
+    }
+}
+
+impl Drop for Spill {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn user_folder() -> String {
+    format!("eyelet-{}", geteuid().as_raw())
+}
+
+/// Whether it has the form of a name that nobody can guess.
+fn is_random(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn session_prefix() -> String {
+    format!("{}-", user_folder())
+}
+
+/// A file that is being written. It is removed unless it is finished.
+#[derive(Debug)]
+pub(crate) struct SpillFile {
+    spill: Arc<Spill>,
+    folder: Arc<PrivateFolder>,
+    name: String,
+    file: File,
+    bytes: u64,
+    most: u64,
+    is_full: bool,
+    is_finished: bool,
+}
+
+impl SpillFile {
+    /// Appends `bytes`, or as many of them as the limits leave room for. Files that went to make
+    /// room are added to `gone`.
+    pub(crate) fn write(&mut self, bytes: &[u8], gone: &mut Removed) -> Result<(), String> {
+        if self.is_full || bytes.is_empty() {
+            return Ok(());
+        }
+        let wanted = (bytes.len() as u64).min(self.most.saturating_sub(self.bytes));
+        let granted = self.spill.reserve(wanted, gone);
+        self.bytes += granted;
+        self.is_full = granted < bytes.len() as u64;
+        let part = bytes.get(..usize::try_from(granted).unwrap_or(0)).unwrap_or_default();
+        self.file.write_all(part).map_err(|error| error.to_string())?;
+        if self.bytes == 0 {
+            return Err(format!(
+                "the files of this session reached {} bytes",
+                self.spill.max_session_bytes.min(self.most)
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether nothing more goes into it.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Keeps the file. Returns its path, and how many bytes it has if that is not all.
+    pub(crate) fn finish(mut self) -> (PathBuf, Option<u64>) {
+        self.is_finished = true;
+        let finished = Finished { name: self.name.clone(), bytes: self.bytes };
+        let mut state = self.spill.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.finished.push_back(finished);
+        (self.folder.path_of(&self.name), self.is_full.then_some(self.bytes))
+    }
+}
+
+impl Drop for SpillFile {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.folder.remove(&self.name);
+            let mut state = self.spill.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.used = state.used.saturating_sub(self.bytes);
+        }
+    }
+}

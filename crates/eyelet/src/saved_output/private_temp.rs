@@ -1,0 +1,147 @@
+//! The temp folder that the commands of one session share, and nobody else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use eyelet_sandbox::{Tier, remove_all};
+use rustix::process::geteuid;
+
+use crate::paths::confined_path::Root;
+use crate::saved_output::private_dir::{PrivateFolder, TempFolder, random_name};
+
+/// Where it is in the first tier, for everyone in the session.
+const TMP: &str = "/tmp";
+
+/// How often the folder is made anew when another start takes it for a dead session's.
+const MAX_TRIES: usize = 8;
+
+/// A private temp folder. It is made when first needed, and removed with all that is in it when this
+/// is dropped.
+#[derive(Debug)]
+pub struct PrivateTemp {
+    temp_dirs: Vec<PathBuf>,
+    /// Whether nobody can look into it once the answer is there.
+    is_for_one_call: bool,
+    made: Mutex<Option<Made>>,
+}
+
+#[derive(Clone, Debug)]
+struct Made {
+    path: PathBuf,
+    folder: Arc<PrivateFolder>,
+}
+
+impl PrivateTemp {
+    /// A folder in `temp_dir`, or where that cannot be had in the system's own. Those that dead
+    /// sessions left are removed now.
+    pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
+        PrivateTemp::new(temp_dir.into(), false)
+    }
+
+    /// The same for a process that makes one call: no answer names a place in it.
+    pub fn for_one_call(temp_dir: impl Into<PathBuf>) -> Self {
+        PrivateTemp::new(temp_dir.into(), true)
+    }
+
+    fn new(temp_dir: PathBuf, is_for_one_call: bool) -> Self {
+        let mut temp_dirs = vec![temp_dir.components().collect(), PathBuf::from(TMP)];
+        temp_dirs.dedup();
+        for temp in temp_dirs.iter().filter_map(|temp_dir| TempFolder::open(temp_dir).ok()) {
+            for name in temp.names(&prefix()) {
+                if let Ok(folder) = temp.folder(&name) {
+                    if folder.lock().unwrap_or(false) {
+                        remove(&folder.path_of("."));
+                    }
+                }
+            }
+        }
+        PrivateTemp { temp_dirs, is_for_one_call, made: Mutex::default() }
+    }
+
+    pub(crate) fn is_for_one_call(&self) -> bool {
+        self.is_for_one_call
+    }
+
+    /// The folder, made if need be.
+    pub(crate) fn make(&self) -> Result<Arc<Root>, String> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = made.as_ref().filter(|made| made.path.is_dir()) {
+            return Ok(Arc::clone(made.folder.root()));
+        }
+        let mut reason = String::new();
+        for temp_dir in &self.temp_dirs {
+            match make_in(temp_dir) {
+                Ok(new) => {
+                    let root = Arc::clone(new.folder.root());
+                    *made = Some(new);
+                    return Ok(root);
+                }
+                Err(why) => reason = why,
+            }
+        }
+        Err(reason)
+    }
+
+    /// Whether there is one yet.
+    pub(crate) fn is_made(&self) -> bool {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// The folder as a root, if there is one: in the first tier `/tmp` is its name, too.
+    pub(crate) fn root(&self, tier: Option<Tier>) -> Option<Arc<Root>> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        match tier? {
+            Tier::Landlock => Some(Arc::clone(made.folder.root())),
+            Tier::Namespaces => {
+                let root = made.folder.root().also_named(Path::new(TMP)).ok()?;
+                Some(Arc::new(root))
+            }
+        }
+    }
+}
+
+impl Drop for PrivateTemp {
+    fn drop(&mut self) {
+        let made = self.made.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = made.take() {
+            remove(&made.path);
+        }
+    }
+}
+
+fn prefix() -> String {
+    format!("eyelet-{}-tmp-", geteuid().as_raw())
+}
+
+fn make_in(temp_dir: &Path) -> Result<Made, String> {
+    let temp = TempFolder::open(temp_dir)?;
+    let mut last_reason = "another start removes it".to_owned();
+    for _ in 0..MAX_TRIES {
+        let random = random_name().map_err(|error| error.to_string())?;
+        let name = format!("{}{random}", prefix());
+        temp.make_folder(&name)?;
+        match temp.folder(&name) {
+            // Between the two steps another start may have taken it for a dead session's. Where
+            // folders cannot be locked, no start ever does.
+            Ok(folder) => {
+                if folder.lock().unwrap_or(true) && temp.holds(&name, &folder) {
+                    let path = fs::canonicalize(temp_dir.join(&name));
+                    let path = path.map_err(|error| error.to_string())?;
+                    return Ok(Made { path, folder: Arc::new(folder) });
+                }
+            }
+            Err(reason) => {
+                temp.remove_empty(&name);
+                last_reason = reason;
+            }
+        }
+    }
+    Err(last_reason)
+}
+
+fn remove(path: &Path) {
+    let path: PathBuf = path.components().collect();
+    // What is left goes with the next start.
+    let _ = remove_all(&path);
+}

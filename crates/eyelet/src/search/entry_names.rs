@@ -1,0 +1,76 @@
+//! The names in a directory, packed one behind the other.
+
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt as _;
+
+use crate::cancel::{Stop, Watch};
+use crate::text::entry_tree::EntryKind;
+
+use crate::fs::directory::Directory;
+
+/// How many entries are read between two looks at the watch.
+const ENTRIES_PER_CHECK: usize = 1024;
+/// Room for names that is kept for the next directory; more is given back.
+const KEPT_BYTES: usize = 256 * 1024;
+
+/// Names, one behind the other.
+#[derive(Default)]
+pub(crate) struct Names {
+    bytes: Vec<u8>,
+    ends: Vec<(usize, EntryKind)>,
+}
+
+impl Names {
+    pub(crate) fn push(&mut self, name: &OsStr, kind: EntryKind) {
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.ends.push((self.bytes.len(), kind));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&OsStr, EntryKind)> {
+        let mut start = 0;
+        self.ends.iter().map(move |(end, kind)| {
+            let name = self.bytes.get(start..*end).unwrap_or_default();
+            start = *end;
+            (OsStr::from_bytes(name), *kind)
+        })
+    }
+
+    fn clear(&mut self) {
+        if self.bytes.capacity() > KEPT_BYTES {
+            *self = Names::default();
+        }
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}
+
+/// Whether a directory was read to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listed {
+    Whole,
+    /// The system gave an error; the names before it count.
+    Broken,
+}
+
+impl Names {
+    /// Takes up everything in a directory that is not hidden, links and the like included, in
+    /// place of what was there.
+    pub(crate) fn fill(&mut self, directory: &Directory, watch: &Watch) -> Result<Listed, Stop> {
+        self.clear();
+        let mut stop = Ok(());
+        let read = directory.each(|name, kind| {
+            self.push(name, kind);
+            if self.len() % ENTRIES_PER_CHECK == 0 {
+                stop = watch.check();
+            }
+            if stop.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        stop?;
+        Ok(if read.is_ok() { Listed::Whole } else { Listed::Broken })
+    }
+}

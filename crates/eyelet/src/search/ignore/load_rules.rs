@@ -1,0 +1,261 @@
+//! Reads the ignore files of a search.
+//!
+//! Inside the search path and inside the roots they are opened like every other file: by handle, a
+//! link only where it stays in the roots. What stands above the roots, and the user's own
+//! configuration, is opened by its path, for its rules only.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::gitignore::Gitignore;
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+
+use crate::context::TurnContext;
+use crate::text::entry_tree::EntryKind;
+
+use crate::fs::directory::Directory;
+use crate::paths::confined_path::{OpenFailure, Want};
+use crate::search::entry_names::Names;
+use crate::search::ignore::git_excludes;
+use crate::search::ignore::rules::{self, Level, MAX_COST, OwnRules, RuleFiles, Side};
+
+const RGIGNORE: &str = ".rgignore";
+const IGNORE: &str = ".ignore";
+const GITIGNORE: &str = ".gitignore";
+const GIT: &str = ".git";
+const JJ: &str = ".jj";
+const EXCLUDE: &str = "info/exclude";
+
+/// How many bytes of the one line in `.git` or `commondir` are read.
+const MAX_POINTER_BYTES: usize = 64 * 1024;
+
+/// Reads ignore files for one turn.
+pub(crate) struct RuleReader<'t> {
+    turn: &'t TurnContext,
+    /// The working directory without links, against which the user's excludes are matched.
+    cwd: &'t Path,
+}
+
+/// What `.git` is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Git {
+    Nothing,
+    /// A line that says where the directory is, as in a linked worktree.
+    Pointer,
+    Directory,
+}
+
+impl<'t> RuleReader<'t> {
+    pub(crate) fn new(turn: &'t TurnContext, cwd: &'t Path) -> Self {
+        RuleReader { turn, cwd }
+    }
+
+    /// The user's own excludes.
+    pub(crate) fn global(&self) -> Gitignore {
+        git_excludes::excludes_path(&self.turn.environment, |path, most| {
+            read(open_by_path(&self.turn.cwd.join(path))?, most)
+        })
+        .and_then(|path| read_rules(open_by_path(&self.turn.cwd.join(path))?, MAX_COST))
+        .map_or_else(Gitignore::empty, |bytes| rules::parse(self.cwd, &bytes))
+    }
+
+    /// The rules of all directories above `base`, a path without links.
+    pub(crate) fn above(&self, base: &Path) -> Arc<Level> {
+        let mut folders: Vec<_> = base.ancestors().skip(1).collect();
+        folders.reverse();
+        folders.into_iter().fold(Level::none(), |level, folder| {
+            let mut own = Own::new(folder, level.budget());
+            for name in [RGIGNORE, IGNORE, GITIGNORE] {
+                own.add(name, self.open_above(&folder.join(name)));
+            }
+            let git = self.git_above(&folder.join(GIT));
+            own.exclude(self.open_exclude(folder, git, None));
+            own.starts_repository = git != Git::Nothing || self.exists_above(&folder.join(JJ));
+            level.enter(Side::Outside, own.finish())
+        })
+    }
+
+    /// The rules of the directory at `path`, which is open and holds `entries`.
+    pub(crate) fn inside(
+        &self,
+        level: &Arc<Level>,
+        path: &Path,
+        directory: &Directory,
+        entries: &Names,
+    ) -> Arc<Level> {
+        let mut own = Own::new(path, level.budget());
+        let (mut git, mut jj) = (Git::Nothing, false);
+        for (name, kind) in entries.iter() {
+            if name.as_bytes().first() != Some(&b'.') {
+                continue;
+            }
+            let Some(name @ (RGIGNORE | IGNORE | GITIGNORE | GIT | JJ)) = name.to_str() else {
+                continue;
+            };
+            if name == GIT {
+                git = self.git_inside(path, kind);
+                own.exclude(self.open_exclude(path, git, Some(directory)));
+            } else if name == JJ {
+                jj = kind != EntryKind::Symlink || self.is_there(&path.join(JJ));
+            } else {
+                own.add(name, self.open_inside(path, directory, name));
+            }
+        }
+        own.starts_repository = git != Git::Nothing || jj;
+        level.enter(Side::Inside, own.finish())
+    }
+
+    /// Opens `name` in an open directory; a link is followed where it stays in the roots.
+    fn open_inside(&self, path: &Path, directory: &Directory, name: &str) -> Option<File> {
+        let file = directory.open_file(OsStr::new(name)).ok();
+        file.or_else(|| self.open_confined(path.join(name)))
+    }
+
+    fn open_confined(&self, path: PathBuf) -> Option<File> {
+        self.turn.confine(path)?.open_file().ok()
+    }
+
+    /// Opens a file above the search path: confined inside the roots, by its path above them.
+    fn open_above(&self, path: &Path) -> Option<File> {
+        match self.turn.confine(path.to_owned()) {
+            Some(confined) => confined.open_file().ok(),
+            None => open_by_path(path),
+        }
+    }
+
+    fn exists_above(&self, path: &Path) -> bool {
+        rustix::fs::statat(CWD, path, rustix::fs::AtFlags::empty()).is_ok()
+    }
+
+    fn git_above(&self, path: &Path) -> Git {
+        match rustix::fs::statat(CWD, path, rustix::fs::AtFlags::empty()) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
+                Git::Pointer
+            }
+            Ok(_) => Git::Directory,
+            Err(_) => Git::Nothing,
+        }
+    }
+
+    fn git_inside(&self, path: &Path, kind: EntryKind) -> Git {
+        match kind {
+            EntryKind::File => Git::Pointer,
+            EntryKind::Directory | EntryKind::Other => Git::Directory,
+            EntryKind::Symlink if !self.is_there(&path.join(GIT)) => Git::Nothing,
+            EntryKind::Symlink => match self.open_confined(path.join(GIT)) {
+                Some(_) => Git::Pointer,
+                None => Git::Directory,
+            },
+        }
+    }
+
+    /// Whether a link leads to something. Of one that leaves the roots only the link is known.
+    fn is_there(&self, path: &Path) -> bool {
+        let Some(path) = self.turn.confine(path.to_owned()) else { return true };
+        match path.open(Want::Directory) {
+            Err(OpenFailure::Io(error)) => error.kind() != std::io::ErrorKind::NotFound,
+            Ok(_) | Err(OpenFailure::Refused(_) | OpenFailure::NotAFile) => true,
+        }
+    }
+
+    /// Opens `info/exclude` of the repository whose top is `folder`. `directory` is its handle
+    /// where it is inside the search path.
+    fn open_exclude(&self, folder: &Path, git: Git, directory: Option<&Directory>) -> Option<File> {
+        match (git, directory) {
+            (Git::Nothing, _) => None,
+            (Git::Directory, None) => self.open_above(&folder.join(GIT).join(EXCLUDE)),
+            (Git::Directory, Some(directory)) => {
+                let info = directory.open_below([GIT, "info"].map(OsStr::new));
+                let file = info.and_then(|info| info.open_file(OsStr::new("exclude"))).ok();
+                file.or_else(|| self.open_confined(folder.join(GIT).join(EXCLUDE)))
+            }
+            (Git::Pointer, None) => self.open_pointed(self.open_above(&folder.join(GIT))?),
+            (Git::Pointer, Some(directory)) => {
+                self.open_pointed(self.open_inside(folder, directory, GIT)?)
+            }
+        }
+    }
+
+    /// Opens `info/exclude` of the repository that a `.git` file points to. The path comes from
+    /// the tree, so it is opened inside the roots only.
+    fn open_pointed(&self, pointer: File) -> Option<File> {
+        let line = first_line(pointer)?;
+        let git_dir = self.turn.cwd.join(line.strip_prefix("gitdir: ")?);
+        let common = first_line(self.open_confined(git_dir.join("commondir"))?)?;
+        let common =
+            if common.starts_with('.') { git_dir.join(common) } else { self.turn.cwd.join(common) };
+        self.open_confined(common.join(EXCLUDE))
+    }
+}
+
+/// The rules of one directory while they are read.
+struct Own<'p> {
+    path: &'p Path,
+    files: RuleFiles,
+    starts_repository: bool,
+    cost: usize,
+    budget: usize,
+}
+
+impl<'p> Own<'p> {
+    fn new(path: &'p Path, budget: usize) -> Self {
+        Own { path, files: RuleFiles::none(), starts_repository: false, cost: 0, budget }
+    }
+
+    fn add(&mut self, name: &str, file: Option<File>) {
+        let Some(rules) = self.read(file) else { return };
+        match name {
+            RGIGNORE => self.files.rgignore = rules,
+            IGNORE => self.files.ignore = rules,
+            _ => self.files.gitignore = rules,
+        }
+    }
+
+    fn exclude(&mut self, file: Option<File>) {
+        if let Some(rules) = self.read(file) {
+            self.files.exclude = rules;
+        }
+    }
+
+    fn read(&mut self, file: Option<File>) -> Option<Gitignore> {
+        let bytes = read_rules(file?, self.budget.saturating_sub(self.cost))?;
+        self.cost += rules::cost(&bytes);
+        Some(rules::parse(self.path, &bytes))
+    }
+
+    fn finish(self) -> OwnRules {
+        let Own { files, starts_repository, cost, .. } = self;
+        OwnRules { files, starts_repository, cost }
+    }
+}
+
+fn open_by_path(path: &Path) -> Option<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let handle = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
+    let stat = rustix::fs::fstat(&handle).ok()?;
+    (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| File::from(handle))
+}
+
+/// The bytes of an ignore file; none where its rules cost more than `budget`.
+fn read_rules(file: File, budget: usize) -> Option<Vec<u8>> {
+    read(file, budget).filter(|bytes| rules::cost(bytes) <= budget)
+}
+
+/// The whole file; none where it has more than `most` bytes. What was read before an error counts.
+fn read(file: File, most: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let _ = file.take(most as u64 + 1).read_to_end(&mut bytes);
+    (bytes.len() <= most).then_some(bytes)
+}
+
+fn first_line(file: File) -> Option<String> {
+    let mut bytes = Vec::new();
+    file.take(MAX_POINTER_BYTES as u64).read_to_end(&mut bytes).ok()?;
+    let line = bytes.split(|byte| *byte == b'\n').next()?;
+    let line = std::str::from_utf8(line).ok()?;
+    Some(line.strip_suffix('\r').unwrap_or(line).to_owned())
+}

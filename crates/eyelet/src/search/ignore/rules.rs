@@ -1,0 +1,297 @@
+//! Which entries of a tree are searched: ripgrep's default rules, in the `ignore` crate's words.
+//!
+//! The globs are parsed and matched by that crate. How the files of different directories and
+//! kinds are joined follows its own walker, which cannot be used here because it opens paths. No
+//! file is opened in this module: it gets their bytes.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::overrides::{Override, OverrideBuilder};
+
+use crate::text::entry_tree::EntryKind;
+
+/// The ignore files that count for one place in the tree, those of all directories above it
+/// included, cost at most this much. A file that would cost more counts for none.
+pub(crate) const MAX_COST: usize = 12 * 1024 * 1024;
+
+/// What a line costs beside its bytes. A hundred thousand ordinary ones are served.
+const LINE_COST: usize = 64;
+
+/// What a line costs beyond that which needs an automaton, and for each of its bytes. At some 30,000
+/// of those in one file the `ignore` crate gives the whole file up as well, after gigabytes of work.
+const WILDCARD_COST: usize = 200;
+const WILDCARD_BYTE_COST: usize = 16;
+
+/// Braces nested deeper than this are not handed to the glob parser, which is recursive.
+const MAX_NESTED_BRACES: usize = 500;
+
+/// What holds for a whole search.
+pub(crate) struct Rules {
+    /// The globs of `include`.
+    pub(crate) include: Override,
+    /// The user's own excludes.
+    pub(crate) global: Gitignore,
+    /// The search path as it was given.
+    pub(crate) top: PathBuf,
+    /// The search path without links, where it is known.
+    pub(crate) base: Option<PathBuf>,
+}
+
+/// The rules of one directory, and of those above it.
+pub(crate) struct Level {
+    above: Option<Arc<Level>>,
+    side: Side,
+    files: RuleFiles,
+    /// A repository starts in this directory.
+    starts_repository: bool,
+    in_repository: bool,
+    /// Of all rules up to the top.
+    cost: usize,
+}
+
+/// Where a directory lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// It is the search path or below it; entries are matched by the path they were found by.
+    Inside,
+    /// It is above the search path; entries are matched by their path without links.
+    Outside,
+}
+
+/// The rules that one directory holds, the strongest first.
+pub(crate) struct RuleFiles {
+    pub(crate) rgignore: Gitignore,
+    pub(crate) ignore: Gitignore,
+    pub(crate) gitignore: Gitignore,
+    pub(crate) exclude: Gitignore,
+}
+
+#[derive(Clone, Copy)]
+enum Verdict {
+    Skip,
+    Keep,
+}
+
+impl Rules {
+    /// Whether the entry at `path` is left out. `level` is the directory that holds it.
+    pub(crate) fn skip(&self, level: &Level, path: &Path, kind: EntryKind) -> bool {
+        match self.verdict(level, path, kind) {
+            Some(Verdict::Skip) => true,
+            Some(Verdict::Keep) => false,
+            None => is_hidden(path),
+        }
+    }
+
+    fn verdict(&self, level: &Level, path: &Path, kind: EntryKind) -> Option<Verdict> {
+        if let Some(verdict) = of(self.include.matched(path, kind == EntryKind::Directory)) {
+            return Some(verdict);
+        }
+        let mut votes = Votes { past_repository: !level.in_repository, ..Votes::default() };
+        let mut resolved: Option<PathBuf> = None;
+        for here in level.up() {
+            match here.side {
+                Side::Inside => votes.ask(here, path, kind),
+                // Most places above have nothing to say, and the path would be built for nothing.
+                Side::Outside if !votes.count(here) => votes.pass(here),
+                Side::Outside => {
+                    let Some(base) = &self.base else { break };
+                    let path = resolved.get_or_insert_with(|| base.join(self.below_top(path)));
+                    votes.ask(here, path, kind);
+                }
+            }
+        }
+        let global = || if level.in_repository { ask(&self.global, path, kind) } else { None };
+        votes.rgignore.or(votes.ignore).or(votes.gitignore).or(votes.exclude).or_else(global)
+    }
+
+    fn below_top<'p>(&self, path: &'p Path) -> &'p Path {
+        path.strip_prefix(&self.top).unwrap_or(path)
+    }
+}
+
+/// What each kind of file says; the directory nearest to the entry is asked first.
+#[derive(Default)]
+struct Votes {
+    rgignore: Option<Verdict>,
+    ignore: Option<Verdict>,
+    gitignore: Option<Verdict>,
+    exclude: Option<Verdict>,
+    /// The repository's top was passed, or there is none: git's files no longer count.
+    past_repository: bool,
+}
+
+impl Votes {
+    fn ask(&mut self, level: &Level, path: &Path, kind: EntryKind) {
+        let RuleFiles { rgignore, ignore, gitignore, exclude } = &level.files;
+        self.rgignore = self.rgignore.or_else(|| ask(rgignore, path, kind));
+        self.ignore = self.ignore.or_else(|| ask(ignore, path, kind));
+        if !self.past_repository {
+            self.gitignore = self.gitignore.or_else(|| ask(gitignore, path, kind));
+            self.exclude = self.exclude.or_else(|| ask(exclude, path, kind));
+        }
+        self.pass(level);
+    }
+
+    fn pass(&mut self, level: &Level) {
+        self.past_repository |= level.starts_repository;
+    }
+
+    /// Whether the files of a directory may still change something.
+    fn count(&self, level: &Level) -> bool {
+        let RuleFiles { rgignore, ignore, gitignore, exclude } = &level.files;
+        let git = !(self.past_repository || (gitignore.is_empty() && exclude.is_empty()));
+        git || !(rgignore.is_empty() && ignore.is_empty())
+    }
+}
+
+fn ask(rules: &Gitignore, path: &Path, kind: EntryKind) -> Option<Verdict> {
+    of(rules.matched(path, kind == EntryKind::Directory))
+}
+
+fn of<T>(matched: Match<T>) -> Option<Verdict> {
+    match matched {
+        Match::None => None,
+        Match::Ignore(_) => Some(Verdict::Skip),
+        Match::Whitelist(_) => Some(Verdict::Keep),
+    }
+}
+
+/// Whether ripgrep takes the entry for hidden. A name that ends in a dot never is, there.
+fn is_hidden(path: &Path) -> bool {
+    let path = path.as_os_str().as_bytes();
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    name.first() == Some(&b'.') && name.last() != Some(&b'.')
+}
+
+impl Level {
+    /// No rules at all: what stands above the file system's root.
+    pub(crate) fn none() -> Arc<Level> {
+        Arc::new(Level {
+            above: None,
+            side: Side::Outside,
+            files: RuleFiles::none(),
+            starts_repository: false,
+            in_repository: false,
+            cost: 0,
+        })
+    }
+
+    /// The level of a directory in this one. A directory that adds nothing shares its parent's.
+    pub(crate) fn enter(self: &Arc<Level>, side: Side, own: OwnRules) -> Arc<Level> {
+        if own.files.are_none() && !own.starts_repository {
+            return Arc::clone(self);
+        }
+        Arc::new(Level {
+            above: Some(Arc::clone(self)),
+            side,
+            files: own.files,
+            starts_repository: own.starts_repository,
+            in_repository: self.in_repository || own.starts_repository,
+            cost: self.cost + own.cost,
+        })
+    }
+
+    /// What the rules of a directory in this one may cost.
+    pub(crate) fn budget(&self) -> usize {
+        MAX_COST.saturating_sub(self.cost)
+    }
+
+    fn up(&self) -> impl Iterator<Item = &Level> {
+        std::iter::successors(Some(self), |level| level.above.as_deref())
+    }
+}
+
+impl Drop for Level {
+    /// Frees a long chain one by one: the ordinary way would recurse once per directory.
+    fn drop(&mut self) {
+        let mut above = self.above.take();
+        while let Some(level) = above {
+            above = Arc::into_inner(level).and_then(|mut level| level.above.take());
+        }
+    }
+}
+
+/// What one directory adds.
+pub(crate) struct OwnRules {
+    pub(crate) files: RuleFiles,
+    pub(crate) starts_repository: bool,
+    pub(crate) cost: usize,
+}
+
+impl RuleFiles {
+    pub(crate) fn none() -> Self {
+        RuleFiles {
+            rgignore: Gitignore::empty(),
+            ignore: Gitignore::empty(),
+            gitignore: Gitignore::empty(),
+            exclude: Gitignore::empty(),
+        }
+    }
+
+    fn are_none(&self) -> bool {
+        [&self.rgignore, &self.ignore, &self.gitignore, &self.exclude]
+            .iter()
+            .all(|file| file.is_empty())
+    }
+}
+
+/// The rules in the bytes of an ignore file, for paths below `directory`. Lines that are no glob
+/// are passed over; at a line that is not UTF-8 the file ends.
+pub(crate) fn parse(directory: &Path, bytes: &[u8]) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(directory);
+    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let Ok(line) = std::str::from_utf8(line) else { break };
+        let line = line.strip_suffix("\r\n").or(line.strip_suffix('\n')).unwrap_or(line);
+        let line = if number == 0 { line.trim_start_matches('\u{feff}') } else { line };
+        if nested_braces(line) > MAX_NESTED_BRACES {
+            // The set that holds such a glob does not compile, and the whole file counts for none.
+            return Gitignore::empty();
+        }
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// What the rules in the bytes of an ignore file cost.
+pub(crate) fn cost(bytes: &[u8]) -> usize {
+    let line_cost = |line: &[u8]| {
+        // `*.rs` is looked up in a table.
+        let rest = line.strip_prefix(b"*.").unwrap_or(line);
+        let wild = rest.iter().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'{'));
+        let automaton = if wild { WILDCARD_COST + WILDCARD_BYTE_COST * line.len() } else { 0 };
+        LINE_COST + line.len() + automaton
+    };
+    bytes.split(|byte| *byte == b'\n').map(line_cost).sum()
+}
+
+/// The override that `include` is, for paths below `directory`; else ripgrep's complaint.
+pub(crate) fn include(directory: &Path, glob: Option<&str>) -> Result<Override, String> {
+    let Some(glob) = glob else { return Ok(Override::empty()) };
+    if nested_braces(glob) > MAX_NESTED_BRACES {
+        return Err(format!("include nests braces deeper than {MAX_NESTED_BRACES}"));
+    }
+    let mut builder = OverrideBuilder::new(directory);
+    builder.add(glob).map_err(|error| error.to_string())?;
+    builder.build().map_err(|error| error.to_string())
+}
+
+fn nested_braces(glob: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in glob.bytes() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

@@ -1,0 +1,258 @@
+//! Runs the program `rg`.
+//!
+//! The search path was opened inside the roots before, but `rg` opens it again by its name: where
+//! someone replaces a directory by a link in between, it searches the link's target. What it finds
+//! is opened again through the roots before it is named. This engine is for hosts that ask for it;
+//! the embedded one reads nothing outside in the first place.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{AtFlags, CWD};
+
+use crate::cancel::{Stop, Watch};
+use crate::context::{Reach, TurnContext};
+use crate::error::{ErrorCode, ToolError};
+use crate::limits::STOP_INTERVAL;
+use crate::text::newest_page::Hit;
+use crate::text::truncate;
+
+use crate::exec::find_program;
+use crate::paths::confined_path::OpenFailure;
+use crate::search::embedded::{Query, SearchFailure, Tally, Target, modified};
+
+const PROGRAM: &str = "rg";
+/// Of what `rg` complains, this many bytes are kept.
+const MAX_COMPLAINT_BYTES: usize = 8 * 1024;
+/// A line above this many bytes is no path, and is dropped.
+const MAX_PATH_BYTES: usize = 64 * 1024;
+/// How often a process that closed its output is asked whether it has ended.
+const EXIT_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Searches with the program `rg` from the turn's `PATH`.
+pub(crate) fn search(
+    query: &Query,
+    target: &Target,
+    turn: &TurnContext,
+    watch: &Watch,
+    mut hit: impl FnMut(Hit),
+) -> Result<Tally, SearchFailure> {
+    watch.check()?;
+    let mut tally = Tally::default();
+    let mut lines = Lines::default();
+    let mut running = Running::start(query, target, turn)?;
+    let (status, complaint) = running.finish(watch, |bytes| {
+        lines.feed(bytes, |line| match std::str::from_utf8(line) {
+            Ok("") => {}
+            Ok(path) => {
+                if let Some(modified) = modified_at(path, turn) {
+                    hit(Hit { path: path.to_owned(), modified });
+                }
+            }
+            Err(_) => tally.not_utf8 += 1,
+        });
+    })?;
+    match status.code() {
+        Some(0 | 1) => Ok(tally),
+        code => Err(SearchFailure::Failed(failed(&why(code, status, &complaint)))),
+    }
+}
+
+fn failed(why: &str) -> ToolError {
+    ToolError::new(ErrorCode::SearchFailed, format!("rg failed: {why}"))
+}
+
+fn why(code: Option<i32>, status: ExitStatus, complaint: &[u8]) -> String {
+    let complaint = String::from_utf8_lossy(complaint);
+    let complaint = complaint.trim();
+    let complaint = complaint.strip_prefix("rg: ").unwrap_or(complaint);
+    match (code, status.signal()) {
+        (_, Some(signal)) => format!("it was ended by signal {signal}"),
+        // `--no-messages` keeps it silent about these.
+        (Some(2), None) if complaint.is_empty() => "some files could not be read".to_owned(),
+        (Some(code), None) if complaint.is_empty() => format!("it ended with exit code {code}"),
+        _ => truncate::at_most(complaint, MAX_COMPLAINT_BYTES).to_owned(),
+    }
+}
+
+/// When a hit was changed last, none where it is gone; or nothing at all where the turn may not open
+/// it.
+fn modified_at(path: &str, turn: &TurnContext) -> Option<Option<i128>> {
+    if turn.reach == Reach::Everything && turn.hidden.is_nothing() {
+        let stat = rustix::fs::statat(CWD, path, AtFlags::empty());
+        return Some(stat.ok().map(|stat| modified(&stat)));
+    }
+    match turn.confine(path.into())?.open_file() {
+        Ok(file) => Some(rustix::fs::fstat(file).ok().map(|stat| modified(&stat))),
+        Err(OpenFailure::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Some(None),
+        Err(_) => None,
+    }
+}
+
+fn not_launched(why: &str) -> SearchFailure {
+    SearchFailure::Failed(ToolError::new(
+        ErrorCode::SearchFailed,
+        format!(
+            "failed to launch rg: {why}; install ripgrep and put it on PATH, or use the embedded \
+             search engine"
+        ),
+    ))
+}
+
+/// A process that does not outlive this value.
+struct Running {
+    child: Child,
+    reaped: bool,
+}
+
+impl Running {
+    fn start(query: &Query, target: &Target, turn: &TurnContext) -> Result<Self, SearchFailure> {
+        let program = find_program::find(PROGRAM, &turn.environment)
+            .ok_or_else(|| not_launched("it is not on PATH"))?;
+        let mut command = Command::new(program);
+        command.args(["--files-with-matches", "--sortr=modified", "--regexp"]).arg(&query.pattern);
+        command.arg("--no-messages");
+        if let Some(include) = &query.include {
+            command.arg("--glob").arg(include);
+        }
+        command.arg("--").arg(target.path()).current_dir(turn.cwd());
+        let kept = |(name, _): &(&OsStr, &OsStr)| *name != "RIPGREP_CONFIG_PATH";
+        command.env_clear().envs(turn.environment.iter().filter(kept));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.process_group(0).spawn();
+        let child = child.map_err(|error| not_launched(&error.to_string()))?;
+        Ok(Running { child, reaped: false })
+    }
+
+    /// Feeds the output to `feed` until the process has ended. Returns what it complained of.
+    fn finish(
+        &mut self,
+        watch: &Watch,
+        mut feed: impl FnMut(&[u8]),
+    ) -> Result<(ExitStatus, Vec<u8>), SearchFailure> {
+        let (mut output, mut errors) = (self.child.stdout.take(), self.child.stderr.take());
+        let mut buffer = vec![0; MAX_PATH_BYTES];
+        let mut complaint = Vec::new();
+        while output.is_some() || errors.is_some() {
+            let ready = wait_for(output.as_ref(), errors.as_ref(), watch)?;
+            if ready.output {
+                read_some(&mut output, &mut buffer, &mut feed);
+            }
+            if ready.errors {
+                read_some(&mut errors, &mut buffer, |bytes| {
+                    let room = (2 * MAX_COMPLAINT_BYTES).saturating_sub(complaint.len());
+                    complaint.extend(bytes.iter().take(room));
+                });
+            }
+        }
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => {
+                    self.reaped = true;
+                    return Ok((status, complaint));
+                }
+                Ok(None) => {
+                    watch.check()?;
+                    std::thread::sleep(EXIT_INTERVAL);
+                }
+                Err(error) => return Err(SearchFailure::Failed(failed(&error.to_string()))),
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
+        let id = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(id) = id {
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[derive(Default)]
+struct Ready {
+    output: bool,
+    errors: bool,
+}
+
+/// Waits until one of the pipes has something or is closed, and looks at the watch meanwhile.
+fn wait_for(
+    output: Option<&impl AsFd>,
+    errors: Option<&impl AsFd>,
+    watch: &Watch,
+) -> Result<Ready, Stop> {
+    let output = output.map(AsFd::as_fd);
+    let errors = errors.map(AsFd::as_fd);
+    loop {
+        watch.check()?;
+        let interval = Timespec::try_from(STOP_INTERVAL.min(watch.left())).unwrap_or_default();
+        let mut pipes: Vec<_> = [output, errors].into_iter().flatten().map(polled).collect();
+        if !matches!(rustix::event::poll(&mut pipes, Some(&interval)), Ok(1..)) {
+            continue;
+        }
+        let mut ready = pipes.iter().map(|pipe| !pipe.revents().is_empty());
+        let mut next = |pipe: Option<BorrowedFd<'_>>| pipe.is_some() && ready.next() == Some(true);
+        return Ok(Ready { output: next(output), errors: next(errors) });
+    }
+}
+
+fn polled(pipe: BorrowedFd<'_>) -> PollFd<'_> {
+    PollFd::from_borrowed_fd(pipe, PollFlags::IN)
+}
+
+/// Reads once from a pipe that is ready; at its end it becomes none.
+fn read_some(pipe: &mut Option<impl Read>, buffer: &mut [u8], mut feed: impl FnMut(&[u8])) {
+    let Some(open) = pipe else { return };
+    match open.read(buffer) {
+        Ok(count) if count > 0 => feed(buffer.get(..count).unwrap_or_default()),
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+        Ok(_) | Err(_) => *pipe = None,
+    }
+}
+
+/// Cuts a stream into lines. What is longer than a path can be is dropped.
+#[derive(Default)]
+struct Lines {
+    rest: Vec<u8>,
+    dropping: bool,
+}
+
+impl Lines {
+    fn feed(&mut self, bytes: &[u8], mut line: impl FnMut(&[u8])) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let (text, ended) = match piece.strip_suffix(b"\n") {
+                Some(text) => (text, true),
+                None => (piece, false),
+            };
+            if self.rest.len() + text.len() > MAX_PATH_BYTES {
+                self.dropping = true;
+                self.rest.clear();
+            }
+            if !self.dropping {
+                self.rest.extend_from_slice(text);
+            }
+            if ended {
+                if !self.dropping {
+                    line(&self.rest);
+                }
+                self.rest.clear();
+                self.dropping = false;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "rg_process_tests.rs"]
+mod tests;

@@ -1,0 +1,196 @@
+//! A command's two streams as one text: a header line, then stdout, then stderr.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use crate::text::escape;
+use crate::text::head_tail::Shown;
+use crate::text::reply_budget::{Extent, ReplyBudget};
+use crate::text::truncate;
+
+/// How much of the reason is told why a stream is not kept.
+const MAX_REASON: usize = 100;
+/// How much of a protected path is told in the header.
+pub(crate) const MAX_NOTED_PATH: usize = 200;
+/// What the note of it takes, with a number and the words around them.
+pub(crate) const MAX_NOTE: usize = MAX_NOTED_PATH + 80;
+
+/// One stream of a command: what is shown of it, and where the rest is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamReport {
+    /// What is shown.
+    pub shown: Shown,
+    /// How many bytes the command wrote.
+    pub total_bytes: u64,
+    /// How many lines that is; a last one without a newline counts. Not known where
+    /// [only data is asked for](crate::TurnContext::with_data_alone) and a flood went on after all that is
+    /// shown of it: it is counted in bytes alone then.
+    pub lines: Option<u64>,
+    /// What became of a stream that is not shown whole.
+    pub kept: Option<Kept>,
+}
+
+/// What became of a stream that is not shown whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// All of it is in the file, raw.
+    Whole {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file reached its limit.
+    Start {
+        /// The file.
+        file: PathBuf,
+        /// How many bytes of the stream's start it has.
+        bytes: u64,
+    },
+    /// It could not be written.
+    Lost {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl StreamReport {
+    /// Whether text was left out.
+    pub fn is_truncated(&self) -> bool {
+        !matches!(self.shown, Shown::Whole(_))
+    }
+
+    /// The text that stands for the stream: its end where only that is shown, else its start.
+    pub fn text(&self) -> &str {
+        match &self.shown {
+            Shown::Whole(text) => text,
+            Shown::Head(piece) | Shown::Tail(piece) => &piece.text,
+            Shown::Both { head, .. } => &head.text,
+        }
+    }
+
+    /// The end of the stream, where it is shown beside the start.
+    pub fn tail(&self) -> Option<&str> {
+        match &self.shown {
+            Shown::Both { tail, .. } => Some(&tail.text),
+            Shown::Whole(_) | Shown::Head(_) | Shown::Tail(_) => None,
+        }
+    }
+
+    /// How many bytes are not shown.
+    pub(crate) fn withheld_bytes(&self) -> u64 {
+        let shown = match &self.shown {
+            Shown::Whole(_) => self.total_bytes,
+            Shown::Head(piece) | Shown::Tail(piece) => piece.bytes,
+            Shown::Both { head, tail } => head.bytes + tail.bytes,
+        };
+        self.total_bytes.saturating_sub(shown)
+    }
+
+    /// The file that keeps it, all or its start.
+    pub fn file(&self) -> Option<&PathBuf> {
+        match self.kept.as_ref()? {
+            Kept::Whole { file } | Kept::Start { file, .. } => Some(file),
+            Kept::Lost { .. } => None,
+        }
+    }
+
+    /// Why not all of it is kept.
+    pub fn spill_error(&self) -> Option<String> {
+        match self.kept.as_ref()? {
+            Kept::Whole { .. } => None,
+            Kept::Start { bytes, .. } => {
+                Some(format!("only the first {bytes} of {} bytes are kept", self.total_bytes))
+            }
+            Kept::Lost { reason } => Some(reason.clone()),
+        }
+    }
+
+    /// What the header says of it.
+    fn summary(&self) -> String {
+        let lines = match self.lines {
+            None => String::new(),
+            Some(0) => return "empty".to_owned(),
+            Some(1) => "1 line".to_owned(),
+            Some(lines) => format!("{lines} lines"),
+        };
+        let shown = match &self.shown {
+            Shown::Whole(_) => return lines,
+            Shown::Head(head) => format!("first {}", head.bytes),
+            Shown::Tail(tail) => format!("last {}", tail.bytes),
+            Shown::Both { head, tail } => format!("first {} and last {}", head.bytes, tail.bytes),
+        };
+        let separator = if lines.is_empty() { "" } else { ", " };
+        let mut summary = format!("{lines}{separator}{} bytes, {shown} shown", self.total_bytes);
+        // Writing to a string cannot fail.
+        let _ = match &self.kept {
+            Some(Kept::Whole { file }) => {
+                write!(summary, ", all in {}", escape::name(file.as_os_str()))
+            }
+            Some(Kept::Start { file, bytes }) => {
+                write!(summary, ", first {bytes} bytes in {}", escape::name(file.as_os_str()))
+            }
+            Some(Kept::Lost { reason }) => {
+                write!(
+                    summary,
+                    ", not kept: {}",
+                    truncate::at_most(&escape::text(reason), MAX_REASON)
+                )
+            }
+            None => Ok(()),
+        };
+        summary
+    }
+
+    fn write_body(&self, text: &mut String) {
+        text.push_str(self.text());
+        if let Shown::Both { tail, .. } = &self.shown {
+            start_line(text);
+            let _ = writeln!(text, "[{} bytes left out]", self.withheld_bytes());
+            text.push_str(&tail.text);
+        }
+    }
+}
+
+/// What is left of a reply for the two streams, where a file's path may take `path_bytes`, and a note
+/// of protected paths `note_bytes`.
+pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) -> Extent {
+    // Twice four numbers of up to 20 digits, one of what was removed, and the words between and
+    // around them.
+    const NUMBERS_AND_WORDS: usize = 540;
+    let paths = 2 * path_bytes.max(MAX_REASON) + path_bytes;
+    budget.beside(NUMBERS_AND_WORDS + paths + note_bytes, 5)
+}
+
+/// The whole answer. `status` says how the command ended, `notes` what else its caller has to know.
+pub(crate) fn answer(
+    status: &str,
+    stdout: &StreamReport,
+    stderr: &StreamReport,
+    notes: impl IntoIterator<Item = String>,
+) -> String {
+    let mut text = format!("[{status}; stdout {}; stderr {}", stdout.summary(), stderr.summary());
+    for note in notes {
+        let _ = write!(text, "; {note}");
+    }
+    text.push(']');
+    if stdout.total_bytes > 0 {
+        text.push('\n');
+        stdout.write_body(&mut text);
+    }
+    if stderr.total_bytes > 0 {
+        start_line(&mut text);
+        text.push_str("[stderr]\n");
+        stderr.write_body(&mut text);
+    }
+    text
+}
+
+/// A line of ours never begins inside one of the command's.
+fn start_line(text: &mut String) {
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+#[path = "command_reply_tests.rs"]
+mod tests;

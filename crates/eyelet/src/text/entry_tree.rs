@@ -1,0 +1,136 @@
+//! Entries of a tree with their order: by path, component by component, on what is shown.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ffi::{OsStr, OsString};
+
+use crate::text::escape;
+
+/// What an entry is. Links are not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link, to whatever.
+    Symlink,
+    /// A FIFO, a socket or a device.
+    Other,
+}
+
+/// A name as it is on disk and as it is shown.
+pub(crate) struct Name {
+    pub(crate) raw: OsString,
+    /// Where it differs from `raw`.
+    escaped: Option<Box<str>>,
+    pub(crate) kind: EntryKind,
+}
+
+impl Name {
+    pub(crate) fn new(raw: OsString, kind: EntryKind) -> Self {
+        let escaped = match escape::name(&raw) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(text) => Some(text.into()),
+        };
+        Name { raw, escaped, kind }
+    }
+
+    pub(crate) fn shown(&self) -> &[u8] {
+        self.escaped.as_ref().map_or(self.raw.as_encoded_bytes(), |text| text.as_bytes())
+    }
+
+    /// By what is shown; names that look the same, by their bytes.
+    pub(crate) fn order(&self, other: &Name) -> Ordering {
+        self.shown().cmp(other.shown()).then_with(|| self.raw.cmp(&other.raw))
+    }
+
+    /// Whether it stands before a name that nothing is kept of yet.
+    pub(crate) fn is_before(&self, raw: &OsStr) -> bool {
+        let shown = escape::name(raw);
+        let order = self.shown().cmp(shown.as_bytes());
+        order.then_with(|| self.raw.as_os_str().cmp(raw)).is_lt()
+    }
+
+    /// What is shown, taken out of here.
+    pub(crate) fn take_shown(&mut self) -> String {
+        match self.escaped.take() {
+            Some(text) => text.into(),
+            // What is not escaped is UTF-8.
+            None => std::mem::take(&mut self.raw).into_string().unwrap_or_default(),
+        }
+    }
+}
+
+/// Names with their parents, so that a path costs one name and no deep tree is walked recursively.
+#[derive(Default)]
+pub(crate) struct Tree(Vec<Node>);
+
+pub(crate) struct Node {
+    pub(crate) parent: Option<usize>,
+    pub(crate) level: usize,
+    pub(crate) name: Name,
+}
+
+impl Tree {
+    /// Adds an entry and returns its place.
+    pub(crate) fn add(&mut self, node: Node) -> usize {
+        self.0.push(node);
+        self.0.len() - 1
+    }
+
+    pub(crate) fn node(&self, id: usize) -> Option<&Node> {
+        self.0.get(id)
+    }
+
+    pub(crate) fn node_mut(&mut self, id: usize) -> Option<&mut Node> {
+        self.0.get_mut(id)
+    }
+
+    /// The directory that an entry is in, unless that is the top.
+    pub(crate) fn parent(&self, node: &Node) -> Option<(usize, &Node)> {
+        let id = node.parent?;
+        Some((id, self.node(id)?))
+    }
+
+    pub(crate) fn level(&self, id: usize) -> usize {
+        self.node(id).map_or(0, |node| node.level)
+    }
+
+    /// The names that lead from the top to `id`.
+    pub(crate) fn path(&self, id: usize) -> Vec<&OsStr> {
+        let mut names = Vec::new();
+        let mut here = Some(id);
+        while let Some(node) = here.and_then(|id| self.node(id)) {
+            names.push(node.name.raw.as_os_str());
+            here = node.parent;
+        }
+        names.reverse();
+        names
+    }
+
+    /// The place of each entry by path, component by component, a directory before what is in it.
+    ///
+    /// Nothing is compared: the entries of a directory were added in their order, after it.
+    pub(crate) fn places(&self) -> Vec<usize> {
+        let mut sizes = vec![1; self.0.len()];
+        for (id, node) in self.0.iter().enumerate().rev() {
+            let size = sizes.get(id).copied().unwrap_or(0);
+            if let Some(above) = node.parent.and_then(|parent| sizes.get_mut(parent)) {
+                *above += size;
+            }
+        }
+        let mut places = Vec::with_capacity(self.0.len());
+        let mut free = Vec::with_capacity(self.0.len());
+        let mut free_at_top = 0;
+        for (node, size) in self.0.iter().zip(sizes) {
+            let next = node.parent.and_then(|parent| free.get_mut(parent));
+            let next = next.unwrap_or(&mut free_at_top);
+            let place = *next;
+            *next += size;
+            places.push(place);
+            free.push(place + 1);
+        }
+        places
+    }
+}

@@ -1,0 +1,266 @@
+//! What is shown of one stream, in constant memory however long it is.
+//!
+//! The text is that of `String::from_utf8_lossy` over the whole stream, of which a start, an end or
+//! both are kept. Only the bytes at the two ends are held, and they are decoded once, at the end.
+
+use serde::Deserialize;
+
+use crate::text::reply_budget::Extent;
+use crate::text::truncate;
+
+/// A character has at most four bytes, so three more than the window settle what lies at its edge.
+const EDGE: usize = 3;
+
+/// Which part of a long stream is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// The start.
+    #[default]
+    Head,
+    /// The end.
+    Tail,
+    /// The start and the end, half of the window each.
+    Both,
+}
+
+/// What is shown of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// All of it.
+    Whole(String),
+    /// Its start: more follows.
+    Head(Piece),
+    /// Its end: more came before.
+    Tail(Piece),
+    /// Its start and its end: more stands between them.
+    Both {
+        /// The start.
+        head: Piece,
+        /// The end.
+        tail: Piece,
+    },
+}
+
+/// A part of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// As text; bytes that are not UTF-8 are U+FFFD.
+    pub text: String,
+    /// How many bytes of the stream that is.
+    pub bytes: u64,
+}
+
+/// A stream while it comes in.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    keep: Keep,
+    head_window: usize,
+    tail_window: usize,
+    /// The first bytes.
+    head: Vec<u8>,
+    /// The last of the bytes that are not in `head`.
+    tail: Vec<u8>,
+    total: u64,
+}
+
+impl Capture {
+    /// A capture that shows at most `window` bytes of text.
+    pub(crate) fn new(keep: Keep, window: usize) -> Self {
+        let (head_window, tail_window) = match keep {
+            Keep::Head => (window, 0),
+            Keep::Tail => (0, window),
+            Keep::Both => (window - window / 2, window / 2),
+        };
+        Capture { keep, head_window, tail_window, head: Vec::new(), tail: Vec::new(), total: 0 }
+    }
+
+    /// Takes the next bytes of the stream.
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
+        self.total += chunk.len() as u64;
+        let room = (self.head_window + EDGE).saturating_sub(self.head.len());
+        let (first, rest) = chunk.split_at(room.min(chunk.len()));
+        self.head.extend_from_slice(first);
+        self.push_tail(rest);
+    }
+
+    /// The end of the stream is moved to the front only once as much again has come after it.
+    fn push_tail(&mut self, chunk: &[u8]) {
+        let wanted = self.tail_window + EDGE;
+        if chunk.len() >= wanted {
+            self.tail.clear();
+            self.tail.extend_from_slice(last(chunk, wanted));
+            return;
+        }
+        if self.tail.len() + chunk.len() > wanted * 2 {
+            self.tail.drain(..self.tail.len().saturating_sub(wanted));
+        }
+        self.tail.extend_from_slice(chunk);
+    }
+
+    /// How many bytes it took.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.total
+    }
+
+    /// Whether nothing more of the stream will be shown.
+    pub(crate) fn is_full(&self) -> bool {
+        self.tail_window == 0 && self.head.len() == self.head_window + EDGE
+    }
+
+    /// Everything that came, in two parts, while it is still held: always up to the window's size.
+    pub(crate) fn everything(&self) -> Option<[&[u8]; 2]> {
+        let held = self.head.len() + self.tail.len();
+        (held as u64 == self.total).then_some([&self.head, &self.tail])
+    }
+
+    /// What is shown, once the stream has ended.
+    pub(crate) fn shown(&self) -> Shown {
+        let whole = self.everything().map(|parts| parts.concat());
+        if let Some(whole) = &whole {
+            let text = String::from_utf8_lossy(whole);
+            if text.len() <= self.head_window + self.tail_window {
+                return Shown::Whole(text.into_owned());
+            }
+        }
+        let head = || start(whole.as_ref().unwrap_or(&self.head), self.head_window);
+        let tail = || match &whole {
+            Some(whole) => end(whole, self.tail_window),
+            None => end(synchronised(last(&self.tail, self.tail_window + EDGE)), self.tail_window),
+        };
+        match self.keep {
+            Keep::Head => Shown::Head(head()),
+            Keep::Tail => Shown::Tail(tail()),
+            Keep::Both => Shown::Both { head: head(), tail: tail() },
+        }
+    }
+}
+
+impl Capture {
+    /// A capture from which up to `most` bytes of text can be shown, how many is said at the end.
+    pub(crate) fn up_to(keep: Keep, most: usize) -> Self {
+        let window = if keep == Keep::Both { most.saturating_mul(2) } else { most };
+        Capture::new(keep, window)
+    }
+
+    /// How large the text of the whole stream is.
+    pub(crate) fn extent(&self) -> Extent {
+        let Some(parts) = self.everything() else { return Extent::ENDLESS };
+        Extent::of(&String::from_utf8_lossy(&parts.concat()))
+    }
+
+    /// What is shown in a share of a reply. A part ends and begins with whole lines, or at a
+    /// character where one line is longer than the part.
+    pub(crate) fn shown_within(&self, share: Extent) -> Shown {
+        let whole = self.everything().map(|parts| parts.concat());
+        if let Some(whole) = &whole {
+            let text = String::from_utf8_lossy(whole);
+            if Extent::of(&text).fits(share) {
+                return Shown::Whole(text.into_owned());
+            }
+        }
+        let head_bytes = whole.as_ref().unwrap_or(&self.head);
+        let tail_bytes = match &whole {
+            Some(whole) => whole,
+            None => synchronised(&self.tail),
+        };
+        match self.keep {
+            Keep::Head => Shown::Head(whole_lines_of_start(head_bytes, share)),
+            Keep::Tail => Shown::Tail(whole_lines_of_end(tail_bytes, share)),
+            Keep::Both => Shown::Both {
+                head: whole_lines_of_start(head_bytes, share.half()),
+                tail: whole_lines_of_end(tail_bytes, share.half()),
+            },
+        }
+    }
+}
+
+/// The first lines that fit; a part of the first line where that alone does not.
+fn whole_lines_of_start(bytes: &[u8], share: Extent) -> Piece {
+    let piece = start(bytes, share.bytes);
+    // Lines end at the same bytes before and after decoding.
+    let fitting = bytecount::count(piece.text.as_bytes(), b'\n').min(share.lines);
+    match memchr::memchr_iter(b'\n', bytes).nth(fitting.wrapping_sub(1)) {
+        Some(newline) => piece_of(bytes.get(..=newline).unwrap_or_default()),
+        None => piece,
+    }
+}
+
+/// The last lines that fit; a part of the last line where that alone does not.
+fn whole_lines_of_end(bytes: &[u8], share: Extent) -> Piece {
+    let piece = end(bytes, share.bytes);
+    let from = bytes.len() - usize::try_from(piece.bytes).unwrap_or(0).min(bytes.len());
+    // The newline that ends the last line does not begin another.
+    let ends = bytes.get(..bytes.len().saturating_sub(1)).unwrap_or_default();
+    let begins = memchr::memrchr_iter(b'\n', ends).map(|newline| newline + 1);
+    match begins.take(share.lines).take_while(|begin| *begin >= from).last() {
+        Some(begin) => piece_of(bytes.get(begin..).unwrap_or_default()),
+        None => piece,
+    }
+}
+
+fn piece_of(bytes: &[u8]) -> Piece {
+    Piece { text: String::from_utf8_lossy(bytes).into_owned(), bytes: bytes.len() as u64 }
+}
+
+/// The last `count` bytes.
+fn last(bytes: &[u8], count: usize) -> &[u8] {
+    bytes.get(bytes.len().saturating_sub(count)..).unwrap_or_default()
+}
+
+/// The longest start of the text of `bytes` that has at most `limit` bytes.
+fn start(bytes: &[u8], limit: usize) -> Piece {
+    let mut piece = Piece::default();
+    for chunk in bytes.utf8_chunks() {
+        let valid = truncate::at_most(chunk.valid(), limit - piece.text.len());
+        piece.text.push_str(valid);
+        piece.bytes += valid.len() as u64;
+        if chunk.invalid().is_empty() {
+            continue;
+        }
+        if valid.len() < chunk.valid().len() || piece.text.len() + REPLACED > limit {
+            break;
+        }
+        piece.text.push(char::REPLACEMENT_CHARACTER);
+        piece.bytes += chunk.invalid().len() as u64;
+    }
+    piece
+}
+
+/// The longest end of the text of `bytes` that has at most `limit` bytes.
+fn end(bytes: &[u8], limit: usize) -> Piece {
+    let replaced = |invalid: &[u8]| if invalid.is_empty() { 0 } else { REPLACED };
+    let length: usize =
+        bytes.utf8_chunks().map(|chunk| chunk.valid().len() + replaced(chunk.invalid())).sum();
+    let mut excess = length.saturating_sub(limit);
+    let mut start = 0;
+    for chunk in bytes.utf8_chunks() {
+        if excess == 0 {
+            break;
+        }
+        let valid = chunk.valid();
+        let left = truncate::last_at_most(valid, valid.len().saturating_sub(excess));
+        start += valid.len() - left.len();
+        excess = excess.saturating_sub(valid.len());
+        if excess > 0 {
+            start += chunk.invalid().len();
+            excess = excess.saturating_sub(replaced(chunk.invalid()));
+        }
+    }
+    let shown = bytes.get(start..).unwrap_or_default();
+    Piece { text: String::from_utf8_lossy(shown).into_owned(), bytes: shown.len() as u64 }
+}
+
+const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
+
+/// `bytes` from where a character, or what is replaced by one, begins for certain: at a byte that
+/// continues none, or after as many that do as no character has.
+fn synchronised(bytes: &[u8]) -> &[u8] {
+    let continues = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    let skipped = bytes.iter().take(EDGE).take_while(continues).count();
+    bytes.get(skipped..).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "head_tail_tests.rs"]
+mod tests;

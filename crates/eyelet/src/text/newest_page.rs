@@ -1,0 +1,84 @@
+//! The newest hits up to the end of a page, and which files could still change it.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// A file that holds the pattern.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    pub(crate) path: String,
+    /// In nanoseconds since 1970; none where the file is gone.
+    pub(crate) modified: Option<i128>,
+}
+
+/// Newest first, as ripgrep sorts: a file that is gone stands before all others. Equal times by
+/// the bytes of the path.
+impl Ord for Hit {
+    fn cmp(&self, other: &Hit) -> Ordering {
+        let key = |hit: &Hit| Reverse((hit.modified.is_none(), hit.modified));
+        key(self).cmp(&key(other)).then_with(|| self.path.cmp(&other.path))
+    }
+}
+
+impl PartialOrd for Hit {
+    fn partial_cmp(&self, other: &Hit) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The first hits of an order, as many as a page and those before it need.
+#[derive(Debug)]
+pub(crate) struct Newest {
+    offset: u64,
+    limit: u64,
+    seen: u64,
+    /// At most one more than the page ends with: that one tells that more follow.
+    kept: BinaryHeap<Hit>,
+}
+
+impl Newest {
+    /// For the page of `limit` hits that starts at the hit `offset`, from 1.
+    pub(crate) fn new(offset: u64, limit: u64) -> Self {
+        Newest { offset, limit, seen: 0, kept: BinaryHeap::new() }
+    }
+
+    /// How many hits make the page certain, and that more follow it.
+    pub(crate) fn wanted(&self) -> usize {
+        usize::try_from(self.offset.saturating_add(self.limit)).unwrap_or(usize::MAX)
+    }
+
+    /// How many hits were added. Where a search stopped early there may be more.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    pub(crate) fn add(&mut self, hit: Hit) {
+        self.seen += 1;
+        if self.kept.len() < self.wanted() {
+            self.kept.push(hit);
+        } else if let Some(mut last) = self.kept.peek_mut() {
+            if hit < *last {
+                *last = hit;
+            }
+        }
+    }
+
+    /// The hit that every further one has to stand before to matter; none while all do.
+    pub(crate) fn bar(&self) -> Option<&Hit> {
+        self.kept.peek().filter(|_| self.kept.len() >= self.wanted())
+    }
+
+    /// The paths of the page, and where the next one starts.
+    pub(crate) fn into_page(self) -> (Vec<String>, Option<u64>) {
+        let skip = usize::try_from(self.offset - 1).unwrap_or(usize::MAX);
+        let take = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let page = self.kept.into_sorted_vec().into_iter().skip(skip).take(take);
+        let files: Vec<_> = page.map(|hit| hit.path).collect();
+        let next = self.offset.saturating_add(files.len() as u64);
+        (files, (self.seen >= next).then_some(next))
+    }
+}
+
+#[cfg(test)]
+#[path = "newest_page_tests.rs"]
+mod tests;

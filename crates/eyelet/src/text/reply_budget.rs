@@ -1,0 +1,81 @@
+//! How much of an answer one reply may show, and how two streams share it.
+
+/// What a reply may hold. An answer that does not fit is made smaller by its tool, so that what is
+/// shown is whole and the next page is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyBudget {
+    bytes: usize,
+}
+
+impl ReplyBudget {
+    /// No budget is smaller: one line of 500 characters always fits.
+    pub const MIN_BYTES: usize = 4096;
+
+    /// The most lines of a reply: clients that cut by lines do so at 2000.
+    pub const MAX_LINES: usize = 1990;
+
+    /// A budget of `bytes`, or of [`ReplyBudget::MIN_BYTES`] where that is less.
+    pub fn new(bytes: usize) -> Self {
+        ReplyBudget { bytes: bytes.max(Self::MIN_BYTES) }
+    }
+
+    /// The most bytes of the reply's text.
+    pub fn bytes(self) -> usize {
+        self.bytes
+    }
+
+    /// What is left for a body beside `framing` bytes and `lines` lines of ours.
+    pub(crate) fn beside(self, framing: usize, lines: usize) -> Extent {
+        Extent {
+            bytes: self.bytes.saturating_sub(framing),
+            lines: Self::MAX_LINES.saturating_sub(lines),
+        }
+    }
+}
+
+/// The size of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) bytes: usize,
+    pub(crate) lines: usize,
+}
+
+impl Extent {
+    /// Larger than anything that is ever shown.
+    pub(crate) const ENDLESS: Extent = Extent { bytes: usize::MAX, lines: usize::MAX };
+
+    /// The size of `text`; a last line without a newline counts.
+    pub(crate) fn of(text: &str) -> Extent {
+        let newlines = bytecount::count(text.as_bytes(), b'\n');
+        let open = !text.is_empty() && !text.ends_with('\n');
+        Extent { bytes: text.len(), lines: newlines + usize::from(open) }
+    }
+
+    pub(crate) fn fits(self, room: Extent) -> bool {
+        self.bytes <= room.bytes && self.lines <= room.lines
+    }
+
+    pub(crate) fn half(self) -> Extent {
+        Extent { bytes: self.bytes / 2, lines: (self.lines / 2).max(1) }
+    }
+}
+
+/// What each of two texts may take of `room`: half, and what the other leaves of its own.
+pub(crate) fn shares(room: Extent, wanted: [Extent; 2]) -> [Extent; 2] {
+    let [first, second] = wanted;
+    let [first_bytes, second_bytes] = split(room.bytes, first.bytes, second.bytes);
+    let [first_lines, second_lines] = split(room.lines, first.lines, second.lines);
+    [
+        Extent { bytes: first_bytes, lines: first_lines },
+        Extent { bytes: second_bytes, lines: second_lines },
+    ]
+}
+
+fn split(room: usize, first: usize, second: usize) -> [usize; 2] {
+    let half = room / 2;
+    [half.max(room.saturating_sub(second)), half.max(room.saturating_sub(first))]
+}
+
+#[cfg(test)]
+#[path = "reply_budget_tests.rs"]
+mod tests;
