@@ -31,10 +31,11 @@ pub(crate) enum Stop {
 
 impl Stop {
     /// The error of a call that has no partial result to return.
-    pub(crate) fn error(self, what: &str, watch: &Watch) -> ToolError {
+    pub(crate) fn error(self, what: &str, stop_check: &StopCheck) -> ToolError {
         match self {
             Stop::TimedOut => {
-                let seconds = watch.limit.as_secs() + u64::from(watch.limit.subsec_nanos() > 0);
+                let seconds =
+                    stop_check.limit.as_secs() + u64::from(stop_check.limit.subsec_nanos() > 0);
                 let message = format!("{what} timed out after {seconds} seconds");
                 ToolError::new(ErrorCode::TimedOut, message)
             }
@@ -47,20 +48,20 @@ impl Stop {
 
 /// The deadline and the cancel flag of one call. Long work checks it at short intervals.
 #[derive(Clone, Debug)]
-pub(crate) struct Watch {
+pub(crate) struct StopCheck {
     until: Option<Instant>,
     /// The tool's own time limit, or the time until the turn's deadline if that is shorter.
     limit: Duration,
     cancel: CancelFlag,
 }
 
-impl Watch {
+impl StopCheck {
     /// Stops after `limit`, at `deadline`, or when `cancel` is set.
     pub(crate) fn new(limit: Duration, deadline: Option<Instant>, cancel: CancelFlag) -> Self {
         let now = Instant::now();
         let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
         let limit = left.map_or(limit, |left| left.min(limit));
-        Watch { until: now.checked_add(limit), limit, cancel }
+        StopCheck { until: now.checked_add(limit), limit, cancel }
     }
 
     /// Fails if the call has to stop.

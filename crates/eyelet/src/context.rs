@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::cancel::{CancelFlag, Watch};
+use crate::cancel::{CancelFlag, StopCheck};
 use crate::environment::Environment;
 use crate::error::ToolError;
 use crate::paths::confined_path::Root;
-use crate::paths::deny_list::Hidden;
+use crate::paths::deny_list::DenyList;
 use crate::progress::Progress;
 use crate::sandbox_settings::{SandboxPolicy, SandboxSettings};
-use crate::saved_output::output_store::Spill;
+use crate::saved_output::output_store::OutputStore;
 use crate::text::reply_budget::ReplyBudget;
 
 /// Which paths `list_dir`, `grep_files` and `read` may open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum PathScope {
     /// Every path that the process may open, except denied ones.
     Everything,
     /// Only paths inside the roots; no path if there are no roots.
@@ -40,13 +40,13 @@ pub enum SearchEngine {
 pub struct TurnContext {
     pub(crate) cwd: Arc<Path>,
     pub(crate) roots: Arc<[Arc<Root>]>,
-    pub(crate) reach: Reach,
-    pub(crate) hidden: Arc<Hidden>,
+    pub(crate) path_scope: PathScope,
+    pub(crate) deny_list: Arc<DenyList>,
     pub(crate) sandbox: SandboxPolicy,
     pub(crate) settings: Option<Arc<SandboxSettings>>,
     pub(crate) search_engine: SearchEngine,
     pub(crate) environment: Arc<Environment>,
-    pub(crate) spill: Option<Arc<Spill>>,
+    pub(crate) output_store: Option<Arc<OutputStore>>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancel: CancelFlag,
     pub(crate) reply_budget: Option<ReplyBudget>,
@@ -63,13 +63,13 @@ impl TurnContext {
         Ok(TurnContext {
             cwd: absolute_directory(cwd.as_ref())?,
             roots: Arc::new([]),
-            reach: Reach::Everything,
-            hidden: Arc::default(),
+            path_scope: PathScope::Everything,
+            deny_list: Arc::default(),
             sandbox,
             settings: None,
             search_engine: SearchEngine::default(),
             environment: Arc::default(),
-            spill: None,
+            output_store: None,
             deadline: None,
             cancel: CancelFlag::default(),
             reply_budget: None,
@@ -81,7 +81,7 @@ impl TurnContext {
     /// Adds a root and limits path access to the roots.
     #[must_use]
     pub fn with_root(mut self, root: Root) -> Self {
-        self.reach = Reach::Roots;
+        self.path_scope = PathScope::Roots;
         self.roots = self.roots.iter().cloned().chain([Arc::new(root)]).collect();
         self
     }
@@ -102,15 +102,15 @@ impl TurnContext {
 
     /// Sets which paths `list_dir`, `grep_files` and `read` may open. Commands are not affected.
     #[must_use]
-    pub fn with_reach(mut self, reach: Reach) -> Self {
-        self.reach = reach;
+    pub fn with_path_scope(mut self, path_scope: PathScope) -> Self {
+        self.path_scope = path_scope;
         self
     }
 
     /// Sets the deny list. It applies inside and outside of the roots.
     #[must_use]
-    pub fn with_hidden(mut self, hidden: Hidden) -> Self {
-        self.hidden = Arc::new(hidden);
+    pub fn with_deny_list(mut self, deny_list: DenyList) -> Self {
+        self.deny_list = Arc::new(deny_list);
         self
     }
 
@@ -118,7 +118,7 @@ impl TurnContext {
     #[must_use]
     pub fn confined_to(mut self, roots: impl IntoIterator<Item = Arc<Root>>) -> Self {
         self.roots = roots.into_iter().collect();
-        self.reach = Reach::Roots;
+        self.path_scope = PathScope::Roots;
         self
     }
 
@@ -147,8 +147,8 @@ impl TurnContext {
 
     /// Sets where `bash` saves output that is too long to show.
     #[must_use]
-    pub fn with_spill(mut self, spill: Arc<Spill>) -> Self {
-        self.spill = Some(spill);
+    pub fn with_output_store(mut self, output_store: Arc<OutputStore>) -> Self {
+        self.output_store = Some(output_store);
         self
     }
 
@@ -213,8 +213,8 @@ impl TurnContext {
     }
 
     /// Stops a call after `limit`, at the deadline, or when it is cancelled.
-    pub(crate) fn watch(&self, limit: Duration) -> Watch {
-        Watch::new(limit, self.deadline, self.cancel.clone())
+    pub(crate) fn stop_check(&self, limit: Duration) -> StopCheck {
+        StopCheck::new(limit, self.deadline, self.cancel.clone())
     }
 
     /// `path` made absolute against the working directory, without accessing the file system: drops

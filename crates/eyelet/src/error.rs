@@ -79,7 +79,7 @@ impl ErrorCode {
     }
 
     /// The code for an error of the system.
-    pub fn of_io(error: &io::Error) -> ErrorCode {
+    pub fn from_io(error: &io::Error) -> ErrorCode {
         use io::ErrorKind;
         let kind = error.kind();
         if kind == ErrorKind::NotFound {
@@ -127,7 +127,7 @@ impl ToolError {
 
     /// `what: <system error>`, with the code that the system's error has.
     pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
-        ToolError::new(ErrorCode::of_io(error), format!("{what}: {error}"))
+        ToolError::new(ErrorCode::from_io(error), format!("{what}: {error}"))
     }
 }
 

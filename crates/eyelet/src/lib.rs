@@ -24,11 +24,11 @@
 //! # A name and JSON through the router
 //!
 //! ```
-//! use eyelet::{Attached, Envelope, SandboxPolicy, ToolInvocation, ToolRouter, TurnContext};
+//! use eyelet::{AttachmentMode, Envelope, SandboxPolicy, ToolInvocation, ToolRouter, TurnContext};
 //!
 //! let turn = TurnContext::new("/", SandboxPolicy::Off)?;
 //! let outcome = ToolRouter::new().call(&ToolInvocation::new("read", r#"{"path":"/"}"#, &turn));
-//! let envelope = Envelope::of(&outcome, Attached::LeftOut).to_json();
+//! let envelope = Envelope::new(&outcome, AttachmentMode::Omit).to_json();
 //! assert!(envelope.starts_with(r#"{"ok":false,"error":{"code":"not_a_file""#));
 //! # Ok::<(), eyelet::ToolError>(())
 //! ```
@@ -55,18 +55,18 @@ mod tool;
 pub mod tools;
 
 pub use cancel::CancelFlag;
-pub use context::{Reach, SearchEngine, TurnContext};
+pub use context::{PathScope, SearchEngine, TurnContext};
 pub use definitions::{DefinitionFormat, render_definitions};
 pub use environment::Environment;
 pub use error::{ErrorCode, FunctionCallError, ToolError};
 pub use invocation::{ToolInvocation, ToolPayload};
-pub use output::{Attached, Attachment, Envelope, FunctionOutput, Report, ToolOutput};
+pub use output::{Attachment, AttachmentMode, Envelope, FunctionOutput, Report, ToolOutput};
 pub use paths::confined_path::{ConfinedPath, Root};
-pub use paths::deny_list::{Hidden, SECRETS};
+pub use paths::deny_list::{DenyList, SECRETS};
 pub use progress::Progress;
 pub use router::ToolRouter;
 pub use sandbox_settings::{SandboxPolicy, SandboxSettings};
-pub use saved_output::output_store::Spill;
+pub use saved_output::output_store::OutputStore;
 pub use saved_output::private_temp::PrivateTemp;
 pub use text::escape::is_escaped;
 pub use text::reply_budget::ReplyBudget;

@@ -40,7 +40,7 @@ pub struct Limit {
 }
 
 /// The limits of every tool together.
-pub const EVERYONE: &[Limit] = &[
+pub const ALL_TOOLS: &[Limit] = &[
     Limit {
         what: "an answer",
         value: MAX_ANSWER_BYTES as u64,

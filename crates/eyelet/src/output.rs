@@ -51,11 +51,11 @@ pub struct Attachment<'a> {
 
 /// Whether the envelope carries an answer's [`Attachment`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attached {
+pub enum AttachmentMode {
     /// As `base64` in `data`.
     Inline,
     /// Left out: the door sends it in its own way, or not at all.
-    LeftOut,
+    Omit,
 }
 
 /// The answer of a call that ran.
@@ -113,11 +113,11 @@ impl ToolOutput {
     ///
     /// # Errors
     /// `too_large` above [`MAX_ANSWER_BYTES`].
-    pub fn data(&self, attached: Attached) -> Result<String, FunctionCallError> {
+    pub fn data(&self, attached: AttachmentMode) -> Result<String, FunctionCallError> {
         let mut json = self.report.data().map_err(|error| {
             FunctionCallError::Fatal(format!("the report cannot be written as JSON: {error}"))
         })?;
-        if let (Attached::Inline, Some(attachment)) = (attached, self.report.attachment()) {
+        if let (AttachmentMode::Inline, Some(attachment)) = (attached, self.report.attachment()) {
             if json.pop() == Some('}') {
                 json.push_str(",\"base64\":\"");
                 base64::engine::general_purpose::STANDARD
@@ -158,7 +158,7 @@ pub struct Envelope {
 
 impl Envelope {
     /// The envelope of what the router returned. A `Fatal` is told as an `io_error`.
-    pub fn of(outcome: &Result<ToolOutput, FunctionCallError>, attached: Attached) -> Self {
+    pub fn new(outcome: &Result<ToolOutput, FunctionCallError>, attached: AttachmentMode) -> Self {
         let data = match outcome {
             Ok(output) => output.data(attached),
             Err(error) => Err(error.clone()),
@@ -237,7 +237,7 @@ pub(crate) struct TextData {
 }
 
 impl TextData {
-    pub(crate) fn of(report: &impl Report) -> Self {
+    pub(crate) fn new(report: &impl Report) -> Self {
         TextData { content: report.content(), success: report.success() }
     }
 }

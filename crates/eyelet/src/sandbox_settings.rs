@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use eyelet_sandbox::{Network, Strictness, Supervisor, Tier, TierChoice};
 
 use crate::environment::Environment;
-use crate::exec::nested_repositories::Nested;
+use crate::exec::nested_repositories::NestedRepositories;
 use crate::saved_output::private_temp::PrivateTemp;
 
 /// What a command may do. There is no default: a host has to choose.
@@ -127,7 +127,7 @@ pub struct SandboxSettings {
     /// What `--deny` matches, as of the first command.
     pub(crate) denied_paths: OnceLock<Result<Vec<PathBuf>, String>>,
     /// Repositories below the roots, as of the first command.
-    pub(crate) nested: Nested,
+    pub(crate) nested: NestedRepositories,
     pub(crate) private_temp: Option<Arc<PrivateTemp>>,
 }
 
@@ -142,12 +142,12 @@ impl SandboxSettings {
             strictness: Strictness::Ordinary,
             environment_names: Vec::new(),
             denied_paths: OnceLock::new(),
-            nested: Nested::default(),
+            nested: NestedRepositories::default(),
             private_temp: None,
         }
     }
 
-    /// Whether commands reach the network.
+    /// Whether commands path_scope the network.
     #[must_use]
     pub fn with_network(mut self, network: Network) -> Self {
         self.network = network;

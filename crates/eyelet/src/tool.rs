@@ -31,7 +31,7 @@ pub trait Tool: Send + Sync + 'static {
     /// Does the work.
     ///
     /// # Errors
-    /// What a model can answer: bad arguments, a path it may not reach, a system that says no.
+    /// What a model can answer: bad arguments, a path it may not path_scope, a system that says no.
     fn run(&self, args: Self::Args, turn: &TurnContext) -> Result<Self::Report, ToolError>;
 }
 

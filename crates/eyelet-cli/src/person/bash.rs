@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use eyelet::{Attached, ToolOutput};
+use eyelet::{AttachmentMode, ToolOutput};
 use serde_json::{Map, Value};
 
 use super::Arguments;
@@ -44,7 +44,7 @@ fn could_not_run(failure: Failure) -> Failure {
 
 /// The report as data; an answer above the last cap has none.
 fn data(output: &ToolOutput) -> Map<String, Value> {
-    let data = output.data(Attached::LeftOut).ok();
+    let data = output.data(AttachmentMode::Omit).ok();
     data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default()
 }
 

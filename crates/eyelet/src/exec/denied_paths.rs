@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::paths::deny_list::Hidden;
+use crate::paths::deny_list::DenyList;
 
 /// Each is a mount of its own for every command.
 const MAX_MATCHES: usize = 1000;
@@ -13,17 +13,17 @@ const MAX_ENTRIES: usize = 1_000_000;
 /// The paths that are denied below `roots`, and below the folders that absolute globs name. Links
 /// are not followed: what they lead to is found where it is.
 pub(crate) fn paths<'r>(
-    hidden: &Hidden,
+    deny_list: &DenyList,
     roots: impl Iterator<Item = &'r Path>,
 ) -> Result<Vec<PathBuf>, String> {
     let mut folders: Vec<PathBuf> = roots.map(Path::to_owned).collect();
-    for glob in hidden.globs() {
+    for glob in deny_list.globs() {
         let start = before_wildcards(glob.glob());
         if !folders.iter().any(|folder| start.starts_with(folder)) {
             folders.push(start);
         }
     }
-    let mut found: Vec<_> = folders.iter().filter(|path| hidden.hides(path)).cloned().collect();
+    let mut found: Vec<_> = folders.iter().filter(|path| deny_list.denies(path)).cloned().collect();
     let mut seen = 0;
     while let Some(folder) = folders.pop() {
         // What cannot be read here cannot be read by the command either.
@@ -32,7 +32,7 @@ pub(crate) fn paths<'r>(
             seen += 1;
             let path = entry.path();
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if hidden.hides(&path) {
+            if deny_list.denies(&path) {
                 found.push(path);
             } else if is_folder {
                 folders.push(path);

@@ -10,30 +10,30 @@ use eyelet_sandbox::{MAX_LOOKED_AT, MAX_REPOSITORIES};
 /// What was found below the roots when they were first asked for. What a command makes later is its
 /// own.
 #[derive(Debug, Default)]
-pub(crate) struct Nested {
-    found: Mutex<Option<Found>>,
+pub(crate) struct NestedRepositories {
+    found: Mutex<Option<FoundRepositories>>,
 }
 
 #[derive(Debug)]
-struct Found {
+struct FoundRepositories {
     roots: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
 }
 
-impl Nested {
+impl NestedRepositories {
     /// Every `.git` below the top of `roots`, as far as they are looked through.
     pub(crate) fn below(&self, roots: Vec<PathBuf>) -> Vec<PathBuf> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = found.as_ref().filter(|found| found.roots == roots) {
             return found.repositories.clone();
         }
-        let repositories = look(&roots);
-        *found = Some(Found { roots, repositories: repositories.clone() });
+        let repositories = find(&roots);
+        *found = Some(FoundRepositories { roots, repositories: repositories.clone() });
         repositories
     }
 }
 
-fn look(roots: &[PathBuf]) -> Vec<PathBuf> {
+fn find(roots: &[PathBuf]) -> Vec<PathBuf> {
     let mut folders: VecDeque<PathBuf> = roots.iter().cloned().collect();
     let mut repositories = Vec::new();
     // Those near the roots first: for all of a large tree a first command would have to wait.

@@ -7,15 +7,15 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 
-use crate::exec::run_command::{FLOOD_BYTES, Job};
+use crate::exec::run_command::{CommandSpec, FLOOD_BYTES};
 use crate::exec::sink::Sink;
 use crate::progress::Progress as Count;
-use crate::saved_output::output_store::{Spill, SpillFile};
-use crate::text::command_reply::{self, Kept, StreamReport};
-use crate::text::head_tail::Capture;
-use crate::text::removed_files::Removed;
-use crate::text::reply_budget::{Extent, ReplyBudget, shares};
-use crate::text::stream_counts::Tally;
+use crate::saved_output::output_store::{OutputStore, SavedFile};
+use crate::text::command_reply::{self, SavedOutput, StreamReport};
+use crate::text::head_tail::HeadTailBuffer;
+use crate::text::removed_files::RemovedFiles;
+use crate::text::reply_budget::{ReplyBudget, TextSize, split_between};
+use crate::text::stream_counts::StreamCounts;
 
 /// A larger pipe lets the command run on while a piece is written to disk.
 #[cfg(target_os = "linux")]
@@ -32,60 +32,60 @@ const LEAST_ROOM: usize = 400;
 
 /// How much is shown of the two outputs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Window {
+pub(crate) enum OutputWindow {
     /// So many bytes of each.
     Each(usize),
     /// What the two leave each other of a reply.
-    Shared(Extent),
+    Shared(TextSize),
 }
 
 /// Where a stream can be kept, or why nowhere.
-pub(crate) type Keeping = Result<Arc<Spill>, &'static str>;
+pub(crate) type SaveTarget = Result<Arc<OutputStore>, &'static str>;
 
-impl Window {
+impl OutputWindow {
     /// What of the two outputs fits into a reply beside a note of so many bytes. Files with paths that
     /// leave no room are not kept.
     pub(crate) fn within(
         budget: ReplyBudget,
-        keeping: Keeping,
+        keeping: SaveTarget,
         note_bytes: usize,
-    ) -> (Window, Keeping) {
-        let path_bytes = keeping.as_ref().map_or(0, |spill| spill.path_bytes());
+    ) -> (OutputWindow, SaveTarget) {
+        let path_bytes = keeping.as_ref().map_or(0, |output_store| output_store.max_path_bytes());
         let room = command_reply::room(budget, path_bytes, note_bytes);
         if room.bytes >= LEAST_ROOM {
-            return (Window::Shared(room), keeping);
+            return (OutputWindow::Shared(room), keeping);
         }
         let why = "the path of the temp folder is too long for a reply of this size";
-        (Window::Shared(command_reply::room(budget, 0, note_bytes)), Err(why))
+        (OutputWindow::Shared(command_reply::room(budget, 0, note_bytes)), Err(why))
     }
 }
 
 /// The reading end of one output.
-pub(crate) struct Stream {
+pub(crate) struct OutputStream {
     pipe: Option<OwnedFd>,
     buffer: Vec<u8>,
     /// So many bytes of the buffer were read and counted, and not yet taken in.
     waiting: usize,
-    tally: Tally,
-    capture: Capture,
+    counts: StreamCounts,
+    capture: HeadTailBuffer,
     /// From this byte on it may not be shown whole.
     certain: usize,
-    keeper: Keeper,
+    save_state: SaveState,
     /// Whether all lines are counted, however much comes.
     counts_lines: bool,
     /// Takes what nobody needs.
     sink: Option<Sink>,
     count: Count,
     /// Files that went to make room for its own.
-    removed: Removed,
+    removed: RemovedFiles,
 }
 
 /// The file that keeps the stream. It is begun before the first byte that is not shown is dropped.
-enum Keeper {
-    NotNeeded(Keeping),
-    Writing(SpillFile),
-    Lost(String),
-    Over,
+enum SaveState {
+    NotStarted(SaveTarget),
+    Writing(SavedFile),
+    Failed(String),
+    Done,
 }
 
 /// What becomes of a piece of a stream.
@@ -94,29 +94,31 @@ enum Course {
     /// It may be shown, is counted in lines, and written to the file.
     Seen,
     /// It is written to the file.
-    Kept,
+    SavedOutput,
     /// Nothing.
     Dropped,
 }
 
-impl Stream {
-    pub(crate) fn new(pipe: Option<OwnedFd>, job: &Job<'_>) -> Self {
-        let (capture, certain) = match job.window {
-            Window::Each(bytes) => (Capture::new(job.keep, bytes), bytes),
-            Window::Shared(room) => (Capture::up_to(job.keep, room.bytes), room.bytes / 2),
+impl OutputStream {
+    pub(crate) fn new(pipe: Option<OwnedFd>, spec: &CommandSpec<'_>) -> Self {
+        let (capture, certain) = match spec.window {
+            OutputWindow::Each(bytes) => (HeadTailBuffer::new(spec.keep, bytes), bytes),
+            OutputWindow::Shared(room) => {
+                (HeadTailBuffer::with_max(spec.keep, room.bytes), room.bytes / 2)
+            }
         };
-        Stream {
+        OutputStream {
             buffer: vec![0; if pipe.is_some() { READ_BYTES + WRITE_BYTES } else { 0 }],
             waiting: 0,
             pipe,
-            tally: Tally::new(),
+            counts: StreamCounts::new(),
             capture,
             certain,
-            keeper: Keeper::NotNeeded(job.keeping.clone()),
-            counts_lines: job.counts_lines,
+            save_state: SaveState::NotStarted(spec.keeping.clone()),
+            counts_lines: spec.counts_lines,
             sink: None,
-            count: job.count.clone(),
-            removed: Removed::default(),
+            count: spec.count.clone(),
+            removed: RemovedFiles::default(),
         }
     }
 
@@ -138,16 +140,16 @@ impl Stream {
 
     /// How much has come.
     pub(crate) fn total_bytes(&self) -> u64 {
-        self.tally.bytes()
+        self.counts.bytes()
     }
 
     /// Whether what comes is written to a file.
     pub(crate) fn is_keeping(&self) -> bool {
-        matches!(&self.keeper, Keeper::Writing(file) if !file.is_full())
+        matches!(&self.save_state, SaveState::Writing(file) if !file.is_full())
     }
 
     /// Reads what is in the pipe; of a flood so much that others are not kept waiting for long. Some of
-    /// it may wait for more until it is [settled](Stream::settle). Tells when something last came.
+    /// it may wait for more until it is [settled](OutputStream::settle). Tells when something last came.
     pub(crate) fn read(&mut self) -> io::Result<Option<Instant>> {
         let mut came = None;
         for _ in 0..MAX_READS {
@@ -165,7 +167,7 @@ impl Stream {
         let Some(pipe) = &self.pipe else { return Ok(0) };
         let room = self.buffer.get_mut(self.waiting..self.waiting + READ_BYTES).unwrap_or_default();
         let read = match course {
-            Course::Seen | Course::Kept => rustix::io::read(pipe, &mut *room),
+            Course::Seen | Course::SavedOutput => rustix::io::read(pipe, &mut *room),
             Course::Dropped => {
                 self.sink.get_or_insert_with(Sink::open).take(pipe.as_fd(), &mut *room)
             }
@@ -179,8 +181,8 @@ impl Stream {
                 *came = Some(Instant::now());
                 self.count.add(count as u64);
                 match course {
-                    Course::Seen => self.tally.count(room.get(..count).unwrap_or_default()),
-                    Course::Kept | Course::Dropped => self.tally.skip(count as u64),
+                    Course::Seen => self.counts.count(room.get(..count).unwrap_or_default()),
+                    Course::SavedOutput | Course::Dropped => self.counts.skip(count as u64),
                 }
                 if course != Course::Dropped {
                     self.waiting += count;
@@ -203,11 +205,11 @@ impl Stream {
         if self.counts_lines || self.total_bytes() < FLOOD_BYTES || !self.capture.is_full() {
             return Course::Seen;
         }
-        match &self.keeper {
-            Keeper::NotNeeded(_) => Course::Seen,
-            Keeper::Writing(_) | Keeper::Lost(_) | Keeper::Over => {
+        match &self.save_state {
+            SaveState::NotStarted(_) => Course::Seen,
+            SaveState::Writing(_) | SaveState::Failed(_) | SaveState::Done => {
                 let is_kept = self.is_keeping() || self.waiting > 0;
-                if is_kept { Course::Kept } else { Course::Dropped }
+                if is_kept { Course::SavedOutput } else { Course::Dropped }
             }
         }
     }
@@ -223,36 +225,40 @@ impl Stream {
     fn take(&mut self, chunk: &[u8]) {
         if self.capture.total_bytes() + chunk.len() as u64 > self.certain as u64 {
             self.keep();
-            if let Keeper::Writing(file) = &mut self.keeper {
+            if let SaveState::Writing(file) = &mut self.save_state {
                 if let Err(reason) = file.write(chunk, &mut self.removed) {
-                    self.keeper = Keeper::Lost(reason);
+                    self.save_state = SaveState::Failed(reason);
                 }
             }
         }
         self.capture.push(chunk);
     }
 
-    /// Begins the file with everything that came so far.
+    /// Begins the file with all_bytes that came so far.
     fn keep(&mut self) {
-        let Keeper::NotNeeded(keeping) = &self.keeper else { return };
+        let SaveState::NotStarted(keeping) = &self.save_state else { return };
         let removed = &mut self.removed;
         let mut begin = || {
             let mut file = keeping.as_ref().map_err(|reason| *reason)?.create()?;
-            let parts = self.capture.everything().ok_or("its start is gone")?;
+            let parts = self.capture.all_bytes().ok_or("its start is gone")?;
             for part in parts {
                 file.write(part, removed)?;
             }
             Ok(file)
         };
-        self.keeper = begin().map_or_else(Keeper::Lost, Keeper::Writing);
+        self.save_state = begin().map_or_else(SaveState::Failed, SaveState::Writing);
     }
 
     /// What there is to say of both once nothing more comes.
-    pub(crate) fn finish(streams: &mut [Stream; 2], window: Window) -> [StreamReport; 2] {
+    pub(crate) fn finish(
+        streams: &mut [OutputStream; 2],
+        window: OutputWindow,
+    ) -> [StreamReport; 2] {
         let shares = match window {
-            Window::Each(_) => [None, None],
-            Window::Shared(room) => {
-                shares(room, streams.each_ref().map(|stream| stream.capture.extent())).map(Some)
+            OutputWindow::Each(_) => [None, None],
+            OutputWindow::Shared(room) => {
+                split_between(room, streams.each_ref().map(|stream| stream.capture.size()))
+                    .map(Some)
             }
         };
         let [first, second] = streams;
@@ -261,37 +267,37 @@ impl Stream {
     }
 
     /// What went to make room for the files of both.
-    pub(crate) fn removed(streams: &mut [Stream; 2]) -> Removed {
-        let mut removed = Removed::default();
+    pub(crate) fn removed(streams: &mut [OutputStream; 2]) -> RemovedFiles {
+        let mut removed = RemovedFiles::default();
         for stream in streams {
             removed.join(std::mem::take(&mut stream.removed));
         }
         removed
     }
 
-    fn report(&mut self, share: Option<Extent>) -> StreamReport {
+    fn report(&mut self, share: Option<TextSize>) -> StreamReport {
         let mut report = StreamReport {
             shown: match share {
                 Some(share) => self.capture.shown_within(share),
                 None => self.capture.shown(),
             },
-            total_bytes: self.tally.bytes(),
-            lines: self.tally.lines(),
-            kept: None,
+            total_bytes: self.counts.bytes(),
+            lines: self.counts.lines(),
+            saved: None,
         };
         if !report.is_truncated() {
             // It was begun in case the other stream would leave no room.
-            self.keeper = Keeper::Over;
+            self.save_state = SaveState::Done;
             return report;
         }
         // Bytes that are not UTF-8, or many short lines, can make a text too long of a short stream.
         self.keep();
-        report.kept = match std::mem::replace(&mut self.keeper, Keeper::Over) {
-            Keeper::NotNeeded(_) | Keeper::Over => None,
-            Keeper::Lost(reason) => Some(Kept::Lost { reason }),
-            Keeper::Writing(file) => Some(match file.finish() {
-                (file, None) => Kept::Whole { file },
-                (file, Some(bytes)) => Kept::Start { file, bytes },
+        report.saved = match std::mem::replace(&mut self.save_state, SaveState::Done) {
+            SaveState::NotStarted(_) | SaveState::Done => None,
+            SaveState::Failed(reason) => Some(SavedOutput::Failed { reason }),
+            SaveState::Writing(file) => Some(match file.finish() {
+                (file, None) => SavedOutput::Whole { file },
+                (file, Some(bytes)) => SavedOutput::Start { file, bytes },
             }),
         };
         report

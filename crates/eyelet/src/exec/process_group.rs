@@ -14,25 +14,25 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::exec::find_program;
-use crate::exec::run_command::Job;
+use crate::exec::run_command::CommandSpec;
 
 /// A command's group. Dropped early, it is killed.
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     child: Option<Child>,
     leader: Pid,
     /// Becomes readable when the command ends, where the system has such a thing.
     end_handle: Option<OwnedFd>,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Starts the command. Returns its outputs, too.
-    pub(crate) fn start(job: &Job<'_>) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
-        let mut child = command(job).spawn()?;
+    pub(crate) fn start(spec: &CommandSpec<'_>) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
+        let mut child = command(spec).spawn()?;
         let outputs =
             [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
         let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let leader = leader.ok_or_else(|| io::Error::other("the command has no process id"))?;
-        let group = Group { child: Some(child), leader, end_handle: end_handle(leader) };
+        let group = ProcessGroup { child: Some(child), leader, end_handle: end_handle(leader) };
         Ok((group, outputs))
     }
 
@@ -83,7 +83,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         // Where the system has forgotten the leader, its number may be someone else's.
         if self.child.is_some() && self.has_ended().is_ok() {
@@ -97,17 +97,17 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
 }
 
-fn command(job: &Job<'_>) -> Command {
-    let mut command = Command::new(find_program::shell(job.environment));
-    command.args(find_program::shell_arguments(job.command));
-    command.env_clear().envs(job.environment.iter());
-    command.env("TERM", "dumb").env("NO_COLOR", "1").env("PWD", job.directory_shown);
+fn command(spec: &CommandSpec<'_>) -> Command {
+    let mut command = Command::new(find_program::shell(spec.environment));
+    command.args(find_program::shell_arguments(spec.command));
+    command.env_clear().envs(spec.environment.iter());
+    command.env("TERM", "dumb").env("NO_COLOR", "1").env("PWD", spec.directory_shown);
     if cfg!(target_os = "linux") {
         // The handle was checked, and stays with the directory whatever takes its name.
-        let handle = job.directory.handle().as_raw_fd();
+        let handle = spec.directory.handle().as_raw_fd();
         command.current_dir(format!("/proc/self/fd/{handle}"));
     } else {
-        command.current_dir(job.directory_shown);
+        command.current_dir(spec.directory_shown);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
@@ -138,7 +138,7 @@ fn has_others(leader: Pid) -> bool {
     // More than this many are found faster by listing `/proc`.
     const FEW: i32 = 256;
     let leader = leader.as_raw_nonzero().get();
-    // Numbers are given out in rising order: members have one after the leader's.
+    // Numbers are given out in rising supervised: members have one after the leader's.
     let newest = std::fs::read_to_string("/proc/loadavg")
         .ok()
         .and_then(|text| text.split_ascii_whitespace().last()?.parse::<i32>().ok());

@@ -11,19 +11,19 @@ use eyelet_sandbox::Reverted;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
 
-use crate::cancel::{Stop, Watch};
+use crate::cancel::{Stop, StopCheck};
 use crate::environment::Environment;
-use crate::exec::output_stream::{Keeping, Stream, Window};
+use crate::exec::output_stream::{OutputStream, OutputWindow, SaveTarget};
 use crate::exec::pace::Pace;
-use crate::exec::process_group::Group;
-use crate::exec::sandbox_request::Order;
-use crate::exec::supervised_process::Supervisee;
+use crate::exec::process_group::ProcessGroup;
+use crate::exec::sandbox_request::SupervisedCommand;
+use crate::exec::supervised_process::SupervisedProcess;
 use crate::fs::directory::Directory;
 use crate::limits::STOP_INTERVAL;
 use crate::progress::Progress as Count;
 use crate::text::command_reply::StreamReport;
 use crate::text::head_tail::Keep;
-use crate::text::removed_files::Removed;
+use crate::text::removed_files::RemovedFiles;
 
 /// A command that has printed so much prints on and on.
 pub(crate) const FLOOD_BYTES: u64 = 256 * 1024;
@@ -39,17 +39,17 @@ const REAP_TIME: Duration = Duration::from_secs(1);
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A command to run.
-pub(crate) struct Job<'a> {
+pub(crate) struct CommandSpec<'a> {
     pub(crate) command: &'a str,
     pub(crate) directory: &'a Directory,
     /// The directory's path, for the command's `PWD`.
     pub(crate) directory_shown: &'a Path,
     pub(crate) environment: &'a Environment,
     /// The supervisor and its sandbox; none to run in a process group of this process.
-    pub(crate) order: Option<&'a Order>,
+    pub(crate) supervised: Option<&'a SupervisedCommand>,
     pub(crate) keep: Keep,
-    pub(crate) window: Window,
-    pub(crate) keeping: Keeping,
+    pub(crate) window: OutputWindow,
+    pub(crate) keeping: SaveTarget,
     /// Whether the answer tells how many lines came.
     pub(crate) counts_lines: bool,
     /// Counts what the command prints.
@@ -57,18 +57,18 @@ pub(crate) struct Job<'a> {
 }
 
 /// How it went.
-pub(crate) struct Outcome {
-    pub(crate) end: End,
+pub(crate) struct CommandOutcome {
+    pub(crate) end: CommandEnd,
     pub(crate) stdout: StreamReport,
     pub(crate) stderr: StreamReport,
     /// What it did to protected paths and was undone.
     pub(crate) reverted: Vec<Reverted>,
     /// Kept streams that went to make room for its own.
-    pub(crate) removed: Removed,
+    pub(crate) removed: RemovedFiles,
 }
 
 /// How a command ended.
-pub(crate) enum End {
+pub(crate) enum CommandEnd {
     /// By itself; 128 + N by signal N.
     Exited(i32),
     /// By us.
@@ -90,89 +90,93 @@ impl<E: Into<io::Error>> From<E> for Refusal {
     }
 }
 
-/// Runs the command to its end, or until `watch` says stop.
-pub(crate) fn run(job: &Job<'_>, watch: &Watch) -> Result<Outcome, Refusal> {
-    if let Err(stop) = watch.check() {
-        let nothing = || Stream::new(None, job);
-        let [stdout, stderr] = Stream::finish(&mut [nothing(), nothing()], job.window);
-        let (end, reverted, removed) = (End::Stopped(stop), Vec::new(), Removed::default());
-        return Ok(Outcome { end, stdout, stderr, reverted, removed });
+/// Runs the command to its end, or until `stop_check` says stop.
+pub(crate) fn run(
+    spec: &CommandSpec<'_>,
+    stop_check: &StopCheck,
+) -> Result<CommandOutcome, Refusal> {
+    if let Err(stop) = stop_check.check() {
+        let nothing = || OutputStream::new(None, spec);
+        let [stdout, stderr] = OutputStream::finish(&mut [nothing(), nothing()], spec.window);
+        let (end, reverted, removed) =
+            (CommandEnd::Stopped(stop), Vec::new(), RemovedFiles::default());
+        return Ok(CommandOutcome { end, stdout, stderr, reverted, removed });
     }
-    let mut running = Running::start(job)?;
-    let stopped = running.until_end(watch)?;
-    let exit_code = match &running.tree {
-        Tree::Group(_) => running.end_group(stopped)?,
-        Tree::Supervised(_) => running.end_supervised(stopped)?,
+    let mut running = RunningCommand::start(spec)?;
+    let stopped = running.until_end(stop_check)?;
+    let exit_code = match &running.process {
+        CommandProcess::Group(_) => running.end_group(stopped)?,
+        CommandProcess::Supervised(_) => running.end_supervised(stopped)?,
     };
-    let [stdout, stderr] = Stream::finish(&mut running.streams, job.window);
-    let removed = Stream::removed(&mut running.streams);
-    let reverted = running.tree.reverted();
+    let [stdout, stderr] = OutputStream::finish(&mut running.streams, spec.window);
+    let removed = OutputStream::removed(&mut running.streams);
+    let reverted = running.process.reverted();
     let end = match stopped {
-        Some(stop) => End::Stopped(stop),
-        None => End::Exited(exit_code.unwrap_or(-1)),
+        Some(stop) => CommandEnd::Stopped(stop),
+        None => CommandEnd::Exited(exit_code.unwrap_or(-1)),
     };
-    Ok(Outcome { end, stdout, stderr, reverted, removed })
+    Ok(CommandOutcome { end, stdout, stderr, reverted, removed })
 }
 
 /// Who ends what the command started.
-enum Tree {
+enum CommandProcess {
     /// This process does, as far as it stays in one group.
-    Group(Group),
+    Group(ProcessGroup),
     /// A supervisor does, wherever it goes.
-    Supervised(Box<Supervisee>),
+    Supervised(Box<SupervisedProcess>),
 }
 
-impl Tree {
+impl CommandProcess {
     fn has_ended(&mut self) -> Result<bool, Refusal> {
         match self {
-            Tree::Group(group) => Ok(group.has_ended()?),
-            Tree::Supervised(supervisee) => supervisee.has_ended(),
+            CommandProcess::Group(group) => Ok(group.has_ended()?),
+            CommandProcess::Supervised(process) => process.has_ended(),
         }
     }
 
     fn reverted(&mut self) -> Vec<Reverted> {
         match self {
-            Tree::Group(_) => Vec::new(),
-            Tree::Supervised(supervisee) => supervisee.take_reverted(),
+            CommandProcess::Group(_) => Vec::new(),
+            CommandProcess::Supervised(process) => process.take_reverted(),
         }
     }
 }
 
 /// A command that was started. Dropped early, it takes what it started with it.
-struct Running {
-    tree: Tree,
-    streams: [Stream; 2],
+struct RunningCommand {
+    process: CommandProcess,
+    streams: [OutputStream; 2],
     pace: Pace,
 }
 
-impl Running {
-    fn start(job: &Job<'_>) -> Result<Self, Refusal> {
-        let (tree, outputs) = match job.order {
-            Some(order) => {
-                let (supervisee, outputs) = Supervisee::start(order, job.directory)?;
-                (Tree::Supervised(Box::new(supervisee)), outputs)
+impl RunningCommand {
+    fn start(spec: &CommandSpec<'_>) -> Result<Self, Refusal> {
+        let (process, outputs) = match spec.supervised {
+            Some(supervised) => {
+                let (process, outputs) = SupervisedProcess::start(supervised, spec.directory)?;
+                (CommandProcess::Supervised(Box::new(process)), outputs)
             }
             None => {
-                let (group, outputs) = Group::start(job)?;
-                (Tree::Group(group), outputs)
+                let (group, outputs) = ProcessGroup::start(spec)?;
+                (CommandProcess::Group(group), outputs)
             }
         };
-        let streams = outputs.map(|pipe| Stream::new(pipe, job));
-        let running = Running { tree, streams, pace: Pace::default() };
-        running.streams.iter().try_for_each(Stream::prepare)?;
+        let streams = outputs.map(|pipe| OutputStream::new(pipe, spec));
+        let running = RunningCommand { process, streams, pace: Pace::default() };
+        running.streams.iter().try_for_each(OutputStream::prepare)?;
         Ok(running)
     }
 
     /// Reads until the command ends or has to stop.
-    fn until_end(&mut self, watch: &Watch) -> Result<Option<Stop>, Refusal> {
+    fn until_end(&mut self, stop_check: &StopCheck) -> Result<Option<Stop>, Refusal> {
         loop {
-            if self.tree.has_ended()? {
+            if self.process.has_ended()? {
                 return Ok(None);
             }
-            if let Err(stop) = watch.check() {
+            if let Err(stop) = stop_check.check() {
                 return Ok(Some(stop));
             }
-            self.wait(watch.left());
+            self.wait(stop_check.left());
             self.read_on()?;
         }
     }
@@ -186,21 +190,21 @@ impl Running {
         let mut is_asked = false;
         loop {
             self.read()?;
-            let Tree::Supervised(supervisee) = &mut self.tree else { return Ok(None) };
-            if supervisee.is_gone()? || Instant::now() >= until {
+            let CommandProcess::Supervised(process) = &mut self.process else { return Ok(None) };
+            if process.is_gone()? || Instant::now() >= until {
                 break;
             }
             if !is_asked {
                 is_asked = true;
-                supervisee.ask_to_end();
+                process.ask_to_end();
             }
             self.wait(until.saturating_duration_since(Instant::now()));
         }
-        let Tree::Supervised(supervisee) = &mut self.tree else { return Ok(None) };
-        let exit_code = supervisee.finish();
-        let doubt = supervisee.doubt();
+        let CommandProcess::Supervised(process) = &mut self.process else { return Ok(None) };
+        let exit_code = process.finish();
+        let unconfirmed = process.start_unconfirmed();
         self.drain_rest()?;
-        match doubt {
+        match unconfirmed {
             Some(refusal) if stopped.is_none() && self.is_silent() => Err(refusal),
             Some(_) | None => Ok(exit_code),
         }
@@ -210,23 +214,23 @@ impl Running {
     /// where the system does not let go of the command.
     fn end_group(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
         if stopped.is_none() {
-            if let Tree::Group(group) = &mut self.tree {
+            if let CommandProcess::Group(group) = &mut self.process {
                 group.forget_end_handle();
             }
             self.drain(DRAIN_TIME)?;
         }
-        let Tree::Group(group) = &self.tree else { return Ok(None) };
+        let CommandProcess::Group(group) = &self.process else { return Ok(None) };
         let is_anyone_left = stopped.is_some() || group.has_others();
         if is_anyone_left {
             group.signal(Signal::TERM);
             self.read_until_gone(GRACE_TIME)?;
         }
-        let Tree::Group(group) = &self.tree else { return Ok(None) };
+        let CommandProcess::Group(group) = &self.process else { return Ok(None) };
         group.signal(Signal::KILL);
         if is_anyone_left {
             self.read_until_gone(REAP_TIME)?;
         }
-        let Tree::Group(group) = &mut self.tree else { return Ok(None) };
+        let CommandProcess::Group(group) = &mut self.process else { return Ok(None) };
         let exit_code = group.reap()?;
         self.drain_rest()?;
         Ok(exit_code)
@@ -263,7 +267,7 @@ impl Running {
             let now = Instant::now();
             if now >= next_look {
                 next_look = now + LOOK_INTERVAL;
-                let Tree::Group(group) = &mut self.tree else { return Ok(()) };
+                let CommandProcess::Group(group) = &mut self.process else { return Ok(()) };
                 if group.has_ended()? {
                     group.forget_end_handle();
                     if !group.has_others() {
@@ -286,9 +290,9 @@ impl Running {
 
     /// Becomes readable when the command ends.
     fn end(&self) -> Option<PollFd<'_>> {
-        let end = match &self.tree {
-            Tree::Group(group) => group.end_handle(),
-            Tree::Supervised(supervisee) => supervisee.handle(),
+        let end = match &self.process {
+            CommandProcess::Group(group) => group.end_handle(),
+            CommandProcess::Supervised(process) => process.handle(),
         };
         end.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN))
     }
@@ -300,7 +304,7 @@ impl Running {
     fn poll<'f>(&'f self, time: Duration, end: Option<PollFd<'f>>) {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let timeout = Timespec::try_from(time.min(STOP_INTERVAL)).unwrap_or(at_once);
-        let pipes = self.streams.iter().filter_map(Stream::pipe);
+        let pipes = self.streams.iter().filter_map(OutputStream::pipe);
         let mut fds: Vec<_> =
             pipes.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)).collect();
         fds.extend(end);
@@ -312,7 +316,7 @@ impl Running {
     /// the other one has its turn soon.
     fn read_on(&mut self) -> io::Result<()> {
         let mut came = self.read_from([true; 2])?;
-        let bytes: u64 = self.streams.iter().map(Stream::total_bytes).sum();
+        let bytes: u64 = self.streams.iter().map(OutputStream::total_bytes).sum();
         if last(came).is_some() && bytes >= FLOOD_BYTES {
             let mut flows = came.map(|came| came.is_some());
             let mut spell = self.pace.begin(FLOOD_TIME);
@@ -346,11 +350,11 @@ impl Running {
     }
 
     fn settle(&mut self) {
-        self.streams.iter_mut().for_each(Stream::settle);
+        self.streams.iter_mut().for_each(OutputStream::settle);
     }
 
     fn is_keeping(&self) -> bool {
-        self.streams.iter().any(Stream::is_keeping)
+        self.streams.iter().any(OutputStream::is_keeping)
     }
 
     fn is_silent(&self) -> bool {

@@ -19,19 +19,19 @@ use crate::text::escape;
 
 /// A command, its sandbox, and who supervises it.
 #[derive(Clone, Debug)]
-pub(crate) struct Order {
+pub(crate) struct SupervisedCommand {
     pub(crate) supervisor: Supervisor,
     pub(crate) request: SandboxRequest,
 }
 
-impl Order {
-    /// The order for `command` in the directory that is shown as `directory`; none where the policy
+impl SupervisedCommand {
+    /// The command for `command` in the directory that is shown as `directory`; none where the policy
     /// asks for no sandbox and nobody is there to supervise.
-    pub(crate) fn of(
+    pub(crate) fn new(
         turn: &TurnContext,
         command: &str,
         directory: &Path,
-    ) -> Result<Option<Order>, Refusal> {
+    ) -> Result<Option<SupervisedCommand>, Refusal> {
         let policy = match turn.sandbox() {
             SandboxPolicy::ReadOnly => Policy::ReadOnly,
             SandboxPolicy::WorkspaceWrite => Policy::WorkspaceWrite,
@@ -59,7 +59,7 @@ impl Order {
         if policy != Policy::Full {
             confine(&mut request, turn, settings)?;
         }
-        Ok(Some(Order { supervisor: settings.supervisor.clone(), request }))
+        Ok(Some(SupervisedCommand { supervisor: settings.supervisor.clone(), request }))
     }
 }
 
@@ -100,25 +100,25 @@ fn confine(
         request.roots = vec![working_directory(turn)?];
     }
     // Without one, commands have no temp folder; that is no reason not to run them.
-    let temp = settings.private_temp.as_ref().and_then(|temp| temp.make().ok());
+    let temp = settings.private_temp.as_ref().and_then(|temp| temp.create().ok());
     request.private_temp = temp.map(|temp| place(&temp)).transpose()?;
-    let spill = turn.spill.as_ref().and_then(|spill| spill.root());
-    request.spill = spill.map(|spill| place(&spill)).transpose()?;
+    let output_store = turn.output_store.as_ref().and_then(|output_store| output_store.root());
+    request.spill = output_store.map(|output_store| place(&output_store)).transpose()?;
     request.protected = PROTECTED.iter().map(|path| RawPath::from(*path)).collect();
     if request.policy == Policy::WorkspaceWrite {
         let roots = request.roots.iter().map(|root| root.path.clone()).collect();
         let nested = settings.nested.below(roots);
         request.nested = nested.iter().map(RawPath::from).collect();
     }
-    request.denies_globs = !turn.hidden.globs().is_empty();
+    request.denies_globs = !turn.deny_list.globs().is_empty();
     let denied = settings.denied_paths.get_or_init(|| {
-        if turn.hidden.globs().is_empty() {
+        if turn.deny_list.globs().is_empty() {
             return Ok(Vec::new());
         }
-        denied_paths::paths(&turn.hidden, request.roots.iter().map(|root| root.path.as_path()))
+        denied_paths::paths(&turn.deny_list, request.roots.iter().map(|root| root.path.as_path()))
     });
     let denied = denied.as_ref().map_err(|reason| Refusal::Unavailable(reason.clone()))?;
-    request.hidden = turn.hidden.places().iter().chain(denied).map(RawPath::from).collect();
+    request.hidden = turn.deny_list.paths().iter().chain(denied).map(RawPath::from).collect();
     Ok(())
 }
 

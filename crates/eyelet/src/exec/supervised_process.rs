@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use eyelet_sandbox::{Fate, Message, Place, Policy, Received, Reverted, Supervised};
 
 use crate::exec::run_command::Refusal;
-use crate::exec::sandbox_request::Order;
+use crate::exec::sandbox_request::SupervisedCommand;
 use crate::fs::directory::Directory;
 
 /// How long a supervisor that has nothing left to do may take to exit.
 const EXIT_TIME: Duration = Duration::from_millis(500);
 
-/// A supervisor and what it has told so far. Dropped early, it kills what it supervises.
-pub(crate) struct Supervisee {
+/// A supervisor and what it has reported so far. Dropped early, it kills what it supervises.
+pub(crate) struct SupervisedProcess {
     supervised: Supervised,
-    order: Order,
+    command: SupervisedCommand,
     is_started: bool,
     exit_code: Option<i32>,
     is_gone: bool,
@@ -26,19 +26,19 @@ pub(crate) struct Supervisee {
     reverted: Option<Vec<Reverted>>,
 }
 
-impl Supervisee {
+impl SupervisedProcess {
     /// Has a supervisor start the command in `directory`. Returns the command's outputs, too.
     pub(crate) fn start(
-        order: &Order,
+        command: &SupervisedCommand,
         directory: &Directory,
     ) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
         // The handle was checked, and stays with the directory whatever takes its name.
         let handle = PathBuf::from(format!("/proc/self/fd/{}", directory.handle().as_raw_fd()));
-        let mut supervised = order.supervisor.start(&order.request, &handle)?;
+        let mut supervised = command.supervisor.start(&command.request, &handle)?;
         let outputs = supervised.take_outputs();
-        let supervisee = Supervisee {
+        let supervisee = SupervisedProcess {
             supervised,
-            order: order.clone(),
+            command: command.clone(),
             is_started: false,
             exit_code: None,
             is_gone: false,
@@ -47,7 +47,7 @@ impl Supervisee {
         Ok((supervisee, outputs))
     }
 
-    /// Becomes readable when there is something to look at.
+    /// Becomes readable when there is something to receive_messages at.
     pub(crate) fn handle(&self) -> Option<BorrowedFd<'_>> {
         self.supervised.handle()
     }
@@ -58,13 +58,13 @@ impl Supervisee {
 
     /// Whether the command has ended.
     pub(crate) fn has_ended(&mut self) -> Result<bool, Refusal> {
-        self.look()?;
+        self.receive_messages()?;
         Ok(self.exit_code.is_some() || self.is_gone)
     }
 
     /// Whether nothing of it is left.
     pub(crate) fn is_gone(&mut self) -> Result<bool, Refusal> {
-        self.look()?;
+        self.receive_messages()?;
         Ok(self.is_gone)
     }
 
@@ -77,30 +77,30 @@ impl Supervisee {
         self.exit_code.or(own)
     }
 
-    /// Why it cannot be told that the command ran, if so: then what it printed has to tell.
-    pub(crate) fn doubt(&self) -> Option<Refusal> {
+    /// Why it cannot be reported that the command ran, if so: then what it printed has to tell.
+    pub(crate) fn start_unconfirmed(&self) -> Option<Refusal> {
         let reason = "the supervisor was ended before it told how the command began";
         (!self.is_started).then(|| Refusal::Unavailable(reason.to_owned()))
     }
 
     /// What became of protected paths.
     pub(crate) fn take_reverted(&mut self) -> Vec<Reverted> {
-        let request = &self.order.request;
-        let told = self.reverted.take();
+        let request = &self.command.request;
+        let reported = self.reverted.take();
         let unseen = || match request.policy {
             Policy::WorkspaceWrite => request.roots.iter().map(unseen).collect(),
             Policy::ReadOnly | Policy::Full => Vec::new(),
         };
-        told.unwrap_or_else(unseen)
+        reported.unwrap_or_else(unseen)
     }
 
-    fn look(&mut self) -> Result<(), Refusal> {
+    fn receive_messages(&mut self) -> Result<(), Refusal> {
         while !self.is_gone {
             match self.supervised.receive()? {
                 Received::Message(Message::Started(tier)) => {
                     self.is_started = true;
                     if let Some(tier) = tier {
-                        self.order.supervisor.learn(tier);
+                        self.command.supervisor.learn(tier);
                     }
                 }
                 Received::Message(Message::Unavailable(reason)) => {

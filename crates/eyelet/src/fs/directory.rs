@@ -14,11 +14,13 @@ use rustix::io::{Errno, retry_on_intr};
 
 use crate::text::entry_tree::EntryKind;
 
-use crate::paths::confined_path::{ConfinedPath, OpenFailure, Opened, Veil, Want, is_removed};
+use crate::paths::confined_path::{
+    ConfinedPath, DenyScope, OpenAs, OpenFailure, Opened, is_removed,
+};
 
 /// What the system is asked for at once: several hundred names.
 #[cfg(target_os = "linux")]
-const BUFFER: usize = 32 * 1024;
+const BUFFER_BYTES: usize = 32 * 1024;
 
 /// An open directory.
 #[derive(Debug)]
@@ -30,19 +32,19 @@ pub(crate) struct Directory {
         expect(dead_code, reason = "a new handle is opened for each reading there")
     )]
     was_read: AtomicBool,
-    /// Where something in it, or below it, may be hidden.
-    veil: Option<Veil>,
-    lack: Arc<Lack>,
+    /// Where something in it, or below it, may be deny_list.
+    deny_scope: Option<DenyScope>,
+    resource_errors: Arc<ResourceErrors>,
 }
 
 /// The system's error where it lacked something at a directory or below it: files or memory, which
 /// says nothing of what was to be opened.
 #[derive(Debug, Default)]
-struct Lack(AtomicI32);
+struct ResourceErrors(AtomicI32);
 
-impl Lack {
-    /// What the system answered, noted where it lacked something.
-    fn noted<T>(&self, answer: rustix::io::Result<T>) -> rustix::io::Result<T> {
+impl ResourceErrors {
+    /// What the system answered, record where it lacked something.
+    fn record<T>(&self, answer: rustix::io::Result<T>) -> rustix::io::Result<T> {
         answer.inspect_err(|error| {
             if matches!(*error, Errno::MFILE | Errno::NFILE | Errno::NOMEM) {
                 self.0.store(error.raw_os_error(), Ordering::Relaxed);
@@ -54,14 +56,19 @@ impl Lack {
 impl Directory {
     /// Opens the directory that a call asked for; a link to one is followed.
     pub(crate) fn open(path: &ConfinedPath) -> Result<Directory, OpenFailure> {
-        let Opened { handle, veil } = path.open(Want::Directory)?;
-        Ok(Directory { handle, was_read: AtomicBool::new(false), veil, lack: Arc::default() })
+        let Opened { handle, deny_scope } = path.open(OpenAs::Directory)?;
+        Ok(Directory {
+            handle,
+            was_read: AtomicBool::new(false),
+            deny_scope,
+            resource_errors: Arc::default(),
+        })
     }
 
     /// Fails where something in it, or below it, was passed over because the system lacked files or
     /// memory: what was found is not all there is.
-    pub(crate) fn check_whole(&self) -> io::Result<()> {
-        match self.lack.0.load(Ordering::Relaxed) {
+    pub(crate) fn check_complete(&self) -> io::Result<()> {
+        match self.resource_errors.0.load(Ordering::Relaxed) {
             0 => Ok(()),
             number => Err(io::Error::from_raw_os_error(number)),
         }
@@ -79,22 +86,22 @@ impl Directory {
             | OFlags::NOFOLLOW
             | OFlags::NONBLOCK
             | OFlags::CLOEXEC;
-        if self.hides(name) {
+        if self.denies(name) {
             return Err(io::ErrorKind::NotFound.into());
         }
         let handle = self.open_entry(name, flags)?;
-        let veil = self.veil.as_ref().and_then(|veil| {
-            let real = veil.real.join(name);
-            let hidden = Arc::clone(&veil.hidden);
-            hidden.concerns(&real).then_some(Veil { hidden, real })
+        let deny_scope = self.deny_scope.as_ref().and_then(|deny_scope| {
+            let real = deny_scope.real.join(name);
+            let deny_list = Arc::clone(&deny_scope.deny_list);
+            deny_list.may_deny_below(&real).then_some(DenyScope { deny_list, real })
         });
-        let lack = Arc::clone(&self.lack);
-        Ok(Directory { handle, was_read: AtomicBool::new(false), veil, lack })
+        let resource_errors = Arc::clone(&self.resource_errors);
+        Ok(Directory { handle, was_read: AtomicBool::new(false), deny_scope, resource_errors })
     }
 
     fn open_entry(&self, name: &OsStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let open = || rustix::fs::openat(&self.handle, name, flags, Mode::empty());
-        self.lack.noted(retry_on_intr(open))
+        self.resource_errors.record(retry_on_intr(open))
     }
 
     /// Opens the directory at the end of `names`, one step at a time.
@@ -111,9 +118,16 @@ impl Directory {
             None => {
                 // It shares its position with this one.
                 let was_read = AtomicBool::new(true);
-                let handle = self.lack.noted(rustix::io::fcntl_dupfd_cloexec(&self.handle, 0))?;
-                let lack = Arc::clone(&self.lack);
-                Ok(Directory { handle, was_read, veil: self.veil.clone(), lack })
+                let handle = self
+                    .resource_errors
+                    .record(rustix::io::fcntl_dupfd_cloexec(&self.handle, 0))?;
+                let resource_errors = Arc::clone(&self.resource_errors);
+                Ok(Directory {
+                    handle,
+                    was_read,
+                    deny_scope: self.deny_scope.clone(),
+                    resource_errors,
+                })
             }
         }
     }
@@ -127,11 +141,11 @@ impl Directory {
     pub(crate) fn open_regular(&self, name: &OsStr) -> io::Result<(File, Stat)> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        if self.hides(name) {
+        if self.denies(name) {
             return Err(io::ErrorKind::NotFound.into());
         }
         let handle = self.open_entry(name, flags)?;
-        let stat = self.lack.noted(retry_on_intr(|| rustix::fs::fstat(&handle)))?;
+        let stat = self.resource_errors.record(retry_on_intr(|| rustix::fs::fstat(&handle)))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
@@ -141,10 +155,10 @@ impl Directory {
     /// What the system says of the entry `name`; a link is not followed.
     pub(crate) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
         let stat = || rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
-        Ok(self.lack.noted(retry_on_intr(stat))?)
+        Ok(self.resource_errors.record(retry_on_intr(stat))?)
     }
 
-    /// Hands everything in this directory but `.`, `..` and what is hidden to `visit`, in the
+    /// Hands everything in this directory but `.`, `..` and what is deny_list to `visit`, in the
     /// system's order, until that breaks off. Not to be nested: it moves the handle's position.
     pub(crate) fn each(
         &self,
@@ -152,7 +166,7 @@ impl Directory {
     ) -> io::Result<()> {
         self.each_raw(|name, file_type| {
             let name = OsStr::from_bytes(name.to_bytes());
-            if name == "." || name == ".." || self.hides(name) {
+            if name == "." || name == ".." || self.denies(name) {
                 return ControlFlow::Continue(());
             }
             visit(name, self.kind(name, file_type))
@@ -169,15 +183,15 @@ impl Directory {
         if self.was_read.swap(true, Ordering::Relaxed) {
             rustix::fs::seek(&self.handle, rustix::fs::SeekFrom::Start(0))?;
         }
-        let mut buffer = Vec::with_capacity(BUFFER);
+        let mut buffer = Vec::with_capacity(BUFFER_BYTES);
         let mut entries = rustix::fs::RawDir::new(&self.handle, buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {
             let entry = match entry {
                 Ok(entry) => entry,
-                // Removed meanwhile: it has no more entries.
+                // RemovedFiles meanwhile: it has no more entries.
                 Err(Errno::NOENT) => break,
                 Err(Errno::INTR) => continue,
-                Err(error) => return Ok(self.lack.noted(Err(error))?),
+                Err(error) => return Ok(self.resource_errors.record(Err(error))?),
             };
             if visit(entry.file_name(), entry.file_type()).is_break() {
                 break;
@@ -219,8 +233,10 @@ impl Directory {
     }
 
     /// Whether the entry `name` is one that is not shown.
-    fn hides(&self, name: &OsStr) -> bool {
-        self.veil.as_ref().is_some_and(|veil| veil.hidden.hides(&veil.real.join(name)))
+    fn denies(&self, name: &OsStr) -> bool {
+        self.deny_scope
+            .as_ref()
+            .is_some_and(|deny_scope| deny_scope.deny_list.denies(&deny_scope.real.join(name)))
     }
 
     /// The handle itself, for what only `world` does with it.

@@ -6,80 +6,82 @@
 use std::io;
 use std::sync::Mutex;
 
-use crate::cancel::{Stop, Watch};
+use crate::cancel::{Stop, StopCheck};
 use crate::progress::Progress;
-use crate::text::line_page::{LinePage, LineScan, Lines};
+use crate::text::line_page::{LineScan, PageLines, PageRequest};
 
-use crate::fs::regular_file::{OpenFile, PIECE};
+use crate::fs::regular_file::{CHUNK_BYTES, RegularFile};
 use crate::search::work_queue::cores;
 
 /// From this size on a second thread pays for itself.
-const LARGE: u64 = 8 * 1024 * 1024;
+const PARALLEL_FROM_BYTES: u64 = 8 * 1024 * 1024;
 
 /// What one thread counts before it asks for more: the page is looked for in one such block.
-const BLOCK: u64 = 4 * 1024 * 1024;
+const BLOCK_BYTES: u64 = 4 * 1024 * 1024;
 
 /// More threads than this read no faster from one file.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// A page and whether the total is exact.
-pub(crate) struct Scanned {
-    pub(crate) lines: Lines,
+pub(crate) struct LinePageResult {
+    pub(crate) lines: PageLines,
     pub(crate) exact: bool,
 }
 
 /// Why there is no page.
-pub(crate) enum ScanFailure {
+pub(crate) enum ReadFailure {
     Stopped(Stop),
     Io(io::Error),
 }
 
-impl From<io::Error> for ScanFailure {
+impl From<io::Error> for ReadFailure {
     fn from(error: io::Error) -> Self {
-        ScanFailure::Io(error)
+        ReadFailure::Io(error)
     }
 }
 
 /// Finds the page. When time is up, what was found is returned, if it is anything.
-pub(crate) fn page_of(
-    file: &OpenFile,
-    page: LinePage,
-    watch: &Watch,
+pub(crate) fn read_page(
+    file: &RegularFile,
+    page: PageRequest,
+    stop_check: &StopCheck,
     progress: &Progress,
-) -> Result<Scanned, ScanFailure> {
+) -> Result<LinePageResult, ReadFailure> {
     match file.size() {
-        Some(size) if size >= LARGE => in_blocks(file, size, page, watch, progress),
-        Some(_) | None => front_to_back(file, page, watch, progress),
+        Some(size) if size >= PARALLEL_FROM_BYTES => {
+            read_in_parallel(file, size, page, stop_check, progress)
+        }
+        Some(_) | None => read_sequentially(file, page, stop_check, progress),
     }
 }
 
-fn front_to_back(
-    file: &OpenFile,
-    page: LinePage,
-    watch: &Watch,
+fn read_sequentially(
+    file: &RegularFile,
+    page: PageRequest,
+    stop_check: &StopCheck,
     progress: &Progress,
-) -> Result<Scanned, ScanFailure> {
+) -> Result<LinePageResult, ReadFailure> {
     let mut scan = LineScan::new(page);
-    let mut buffer = vec![0; PIECE];
+    let mut buffer = vec![0; CHUNK_BYTES];
     let mut position = 0;
     while let Some(piece) = file.read_at(position, &mut buffer)? {
         position += piece.len() as u64;
         progress.add(piece.len() as u64);
         scan.push(piece);
-        if let Err(stop) = watch.check() {
+        if let Err(stop) = stop_check.check() {
             return stopped(stop, scan);
         }
     }
-    Ok(Scanned { lines: scan.finish(), exact: true })
+    Ok(LinePageResult { lines: scan.finish(), exact: true })
 }
 
-/// With nothing to show, or nobody to show it to, there is no answer.
-fn stopped(stop: Stop, scan: LineScan) -> Result<Scanned, ScanFailure> {
+/// With nothing to read_blocks, or nobody to read_blocks it to, there is no answer.
+fn stopped(stop: Stop, scan: LineScan) -> Result<LinePageResult, ReadFailure> {
     match stop {
         Stop::TimedOut if scan.lines_shown() > 0 => {
-            Ok(Scanned { lines: scan.give_up(), exact: false })
+            Ok(LinePageResult { lines: scan.finish_early(), exact: false })
         }
-        Stop::TimedOut | Stop::Cancelled => Err(ScanFailure::Stopped(stop)),
+        Stop::TimedOut | Stop::Cancelled => Err(ReadFailure::Stopped(stop)),
     }
 }
 
@@ -91,14 +93,14 @@ struct Block {
     newlines: u64,
 }
 
-fn in_blocks(
-    file: &OpenFile,
+fn read_in_parallel(
+    file: &RegularFile,
     size: u64,
-    page: LinePage,
-    watch: &Watch,
+    page: PageRequest,
+    stop_check: &StopCheck,
     progress: &Progress,
-) -> Result<Scanned, ScanFailure> {
-    let (blocks, stop) = count(file, watch, progress)?;
+) -> Result<LinePageResult, ReadFailure> {
+    let (blocks, stop) = count_newlines(file, stop_check, progress)?;
     let newlines = blocks.iter().map(|block| block.newlines).sum();
     // The page starts in the first block whose end is not before it.
     let mut before = 0;
@@ -113,27 +115,27 @@ fn in_blocks(
     let mut scan = LineScan::after(page, before);
     let end = if stop.is_some() { blocks.last().map_or(0, |block| block.end) } else { size };
     if first < blocks.len() || before == page.offset - 1 {
-        show(file, blocks.get(first..).unwrap_or_default(), first == 0, end, &mut scan)?;
+        read_blocks(file, blocks.get(first..).unwrap_or_default(), first == 0, end, &mut scan)?;
     }
     if let Some(stop) = stop {
-        scan.raise(newlines);
+        scan.raise_total(newlines);
         return stopped(stop, scan);
     }
     let mut last = [0];
     // A file that became shorter has no byte there, and no line that ends in it.
     let is_open = file.read_at(size - 1, &mut last)?.is_some_and(|last| last != b"\n");
-    Ok(Scanned { lines: scan.finish_with(newlines, is_open), exact: true })
+    Ok(LinePageResult { lines: scan.finish_with(newlines, is_open), exact: true })
 }
 
 /// Feeds `scan` with the blocks and the holes between them until its page is full.
-fn show(
-    file: &OpenFile,
+fn read_blocks(
+    file: &RegularFile,
     blocks: &[Block],
     from_start: bool,
     end: u64,
     scan: &mut LineScan,
 ) -> io::Result<()> {
-    let mut buffer = vec![0; PIECE];
+    let mut buffer = vec![0; CHUNK_BYTES];
     let mut position = match blocks.first() {
         Some(block) if !from_start => block.start,
         Some(_) | None => 0,
@@ -143,11 +145,12 @@ fn show(
         position = block.start;
         if block.newlines == 0 && scan.is_window_full() {
             // The middle of a long line: all that matters is how it ends.
-            scan.pass(block.end - 1 - position);
+            scan.skip_bytes(block.end - 1 - position);
             position = block.end - 1;
         }
         while position < block.end && !scan.is_page_full() {
-            let most = usize::try_from(block.end - position).unwrap_or(PIECE).min(PIECE);
+            let most =
+                usize::try_from(block.end - position).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
             let space = buffer.get_mut(..most).unwrap_or_default();
             // A file that became shorter ends here.
             let Some(piece) = file.read_at(position, space)? else { return Ok(()) };
@@ -163,68 +166,68 @@ fn show(
 }
 
 /// The newlines of the whole file, block by block in order, or of its start when time is up.
-fn count(
-    file: &OpenFile,
-    watch: &Watch,
+fn count_newlines(
+    file: &RegularFile,
+    stop_check: &StopCheck,
     progress: &Progress,
 ) -> io::Result<(Vec<Block>, Option<Stop>)> {
-    let work = Mutex::new(Work { position: 0, blocks: Vec::new(), stop: None });
-    let threads = cores().min(MOST_THREADS);
+    let queue = Mutex::new(BlockQueue { position: 0, blocks: Vec::new(), stop: None });
+    let threads = cores().min(MAX_THREADS);
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
             .filter_map(|_| {
                 // A thread that cannot be had is done without.
                 std::thread::Builder::new()
-                    .spawn_scoped(scope, || work_off(file, &work, watch, progress))
+                    .spawn_scoped(scope, || count_blocks(file, &queue, stop_check, progress))
                     .ok()
             })
             .collect();
-        let mut result = work_off(file, &work, watch, progress);
+        let mut result = count_blocks(file, &queue, stop_check, progress);
         for other in others {
             result = result
                 .and(other.join().unwrap_or_else(|_| Err(io::Error::other("a thread failed"))));
         }
         result
     })?;
-    let work = work.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    Ok((work.blocks, work.stop))
+    let queue = queue.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    Ok((queue.blocks, queue.stop))
 }
 
 /// What the threads share: where the next block starts, and the blocks that were given out.
-struct Work {
+struct BlockQueue {
     position: u64,
     blocks: Vec<Block>,
     stop: Option<Stop>,
 }
 
-fn work_off(
-    file: &OpenFile,
-    work: &Mutex<Work>,
-    watch: &Watch,
+fn count_blocks(
+    file: &RegularFile,
+    queue: &Mutex<BlockQueue>,
+    stop_check: &StopCheck,
     progress: &Progress,
 ) -> io::Result<()> {
-    let lock = || work.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let mut buffer = vec![0; PIECE];
+    let lock = || queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut buffer = vec![0; CHUNK_BYTES];
     loop {
         let (index, start, end) = {
-            let mut work = lock();
-            if work.stop.is_some() {
+            let mut queue = lock();
+            if queue.stop.is_some() {
                 return Ok(());
             }
-            if let Err(stop) = watch.check() {
-                work.stop = Some(stop);
+            if let Err(stop) = stop_check.check() {
+                queue.stop = Some(stop);
                 return Ok(());
             }
-            let Some((start, end)) = file.next_data(work.position)? else { return Ok(()) };
-            let end = end.min(start + BLOCK);
-            work.position = end;
-            work.blocks.push(Block { start, end, newlines: 0 });
-            (work.blocks.len() - 1, start, end)
+            let Some((start, end)) = file.next_data(queue.position)? else { return Ok(()) };
+            let end = end.min(start + BLOCK_BYTES);
+            queue.position = end;
+            queue.blocks.push(Block { start, end, newlines: 0 });
+            (queue.blocks.len() - 1, start, end)
         };
         let mut newlines = 0;
         let mut position = start;
         while position < end {
-            let most = usize::try_from(end - position).unwrap_or(PIECE).min(PIECE);
+            let most = usize::try_from(end - position).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
             let space = buffer.get_mut(..most).unwrap_or_default();
             let Some(piece) = file.read_at(position, space)? else { break };
             position += piece.len() as u64;

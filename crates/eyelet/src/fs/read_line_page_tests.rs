@@ -6,21 +6,21 @@ use testkit::TempTree;
 use crate::context::TurnContext;
 use crate::progress::Progress;
 use crate::sandbox_settings::SandboxPolicy;
-use crate::text::line_page::LinePage;
+use crate::text::line_page::PageRequest;
 
-use super::{LARGE, page_of};
-use crate::fs::regular_file::OpenFile;
+use super::{PARALLEL_FROM_BYTES, read_page};
+use crate::fs::regular_file::RegularFile;
 
 /// How many lines a large file is said to have that is cut to `left` bytes once it is open.
 fn total_of_cut(left: u64) -> u64 {
     let tree = TempTree::new("");
-    let file = tree.file("large", "line\n".repeat(LARGE as usize / 4));
+    let file = tree.file("large", "line\n".repeat(PARALLEL_FROM_BYTES as usize / 4));
     let turn = TurnContext::new(tree.path(), SandboxPolicy::Off).unwrap();
     let path = turn.resolve_path("path", "large").unwrap();
-    let Ok(open) = OpenFile::open(&path) else { panic!("it is a file") };
+    let Ok(open) = RegularFile::open(&path) else { panic!("it is a file") };
     File::options().write(true).open(file).and_then(|file| file.set_len(left)).unwrap();
-    let page = LinePage { offset: 1, limit: 2, column: 1, width: 10, bytes: usize::MAX };
-    let scanned = page_of(&open, page, &turn.watch(Duration::MAX), &Progress::default());
+    let page = PageRequest { offset: 1, limit: 2, column: 1, width: 10, bytes: usize::MAX };
+    let scanned = read_page(&open, page, &turn.stop_check(Duration::MAX), &Progress::default());
     let Ok(scanned) = scanned else { panic!("it can be read") };
     assert!(scanned.exact);
     assert_eq!(scanned.lines.lines_shown, scanned.lines.total_lines.min(2));

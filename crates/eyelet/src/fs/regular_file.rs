@@ -11,10 +11,10 @@ use crate::paths::confined_path::{ConfinedPath, OpenFailure};
 
 /// How much is read at once: large enough that the system call does not count, small enough for
 /// the cache.
-pub(crate) const PIECE: usize = 256 * 1024;
+pub(crate) const CHUNK_BYTES: usize = 256 * 1024;
 
 /// A regular file as it was when it was opened.
-pub(crate) struct OpenFile {
+pub(crate) struct RegularFile {
     file: File,
     /// What is appended later is not chased. The pseudo-files of the kernel say 0 and are read to
     /// their end.
@@ -22,12 +22,12 @@ pub(crate) struct OpenFile {
     has_holes: bool,
 }
 
-impl OpenFile {
-    pub(crate) fn open(path: &ConfinedPath) -> Result<OpenFile, OpenFailure> {
+impl RegularFile {
+    pub(crate) fn open(path: &ConfinedPath) -> Result<RegularFile, OpenFailure> {
         let file = path.open_file()?;
         let metadata = file.metadata().map_err(OpenFailure::Io)?;
         let size = metadata.len();
-        Ok(OpenFile { file, size, has_holes: metadata.blocks().saturating_mul(512) < size })
+        Ok(RegularFile { file, size, has_holes: metadata.blocks().saturating_mul(512) < size })
     }
 
     /// The size, where it is known.

@@ -13,13 +13,13 @@ use std::sync::Arc;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::context::{Reach, TurnContext};
+use crate::context::{PathScope, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 use crate::sandbox_settings::SandboxPolicy;
 use crate::text::escape;
 
-use crate::paths::deny_list::Hidden;
-use crate::paths::open_beneath::{Beneath, NAME_ONLY, Unopened};
+use crate::paths::deny_list::DenyList;
+use crate::paths::open_beneath::{BeneathError, NAME_ONLY, PathBeneath};
 
 /// An open directory that calls may be confined to.
 #[derive(Debug)]
@@ -49,13 +49,13 @@ impl Root {
         Ok(Root { path, real, handle })
     }
 
-    /// A root over a directory that is open already.
-    pub(crate) fn over(path: PathBuf, handle: OwnedFd) -> Root {
+    /// A root from_handle a directory that is open already.
+    pub(crate) fn from_handle(path: PathBuf, handle: OwnedFd) -> Root {
         Root { real: path.clone(), path, handle }
     }
 
     /// The same directory, which also goes by `name`.
-    pub(crate) fn also_named(&self, name: &Path) -> io::Result<Root> {
+    pub(crate) fn with_alias(&self, name: &Path) -> io::Result<Root> {
         let handle = self.handle.try_clone()?;
         Ok(Root { path: name.to_owned(), real: self.real.clone(), handle })
     }
@@ -84,31 +84,31 @@ impl Root {
 #[derive(Clone, Debug)]
 pub struct ConfinedPath {
     shown: PathBuf,
-    place: Place,
+    location: Location,
     /// What is told where it turns out to lead somewhere else.
-    refusal: Refusal,
+    messages: RefusalMessages,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum Location {
     /// The call is not confined.
     Anywhere,
-    /// Below one of the roots that the call is confined to.
-    Below(Beneath),
+    /// BeneathRoot one of the roots that the call is confined to.
+    BeneathRoot(PathBeneath),
 }
 
 /// The texts of the errors for a path that may not be opened.
 #[derive(Clone, Debug)]
-struct Refusal {
+struct RefusalMessages {
     outside: Arc<str>,
-    hidden: Arc<str>,
+    deny_list: Arc<str>,
     /// What is told where it was a kept stream and is not there any more.
     removed: Option<Arc<str>>,
 }
 
 /// What is to be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
+pub(crate) enum OpenAs {
     RegularFile,
     Directory,
 }
@@ -116,7 +116,7 @@ pub(crate) enum Want {
 /// Why a path was not opened.
 #[derive(Debug)]
 pub(crate) enum OpenFailure {
-    /// It leads out of the roots or to what is hidden, and whether something is there is not said; or
+    /// It leads out of the roots or to what is deny_list, and whether something is there is not said; or
     /// it was a kept stream and was removed.
     Refused(ToolError),
     /// It is no regular file.
@@ -131,16 +131,16 @@ impl From<Errno> for OpenFailure {
     }
 }
 
-/// What was opened, and where it lies where something there may be hidden.
+/// What was opened, and where it lies where something there may be deny_list.
 pub(crate) struct Opened {
     pub(crate) handle: OwnedFd,
-    pub(crate) veil: Option<Veil>,
+    pub(crate) deny_scope: Option<DenyScope>,
 }
 
-/// A place below which something may be hidden.
+/// A location below which something may be deny_list.
 #[derive(Clone, Debug)]
-pub(crate) struct Veil {
-    pub(crate) hidden: Arc<Hidden>,
+pub(crate) struct DenyScope {
+    pub(crate) deny_list: Arc<DenyList>,
     /// Without links.
     pub(crate) real: PathBuf,
 }
@@ -149,7 +149,7 @@ impl TurnContext {
     /// The path that `text` names for this turn, relative ones against its working directory.
     ///
     /// `argument` is the name of the argument that it came in, for the error's text. Roots are
-    /// looked through first, then the spill folder, then the session's private temp folder.
+    /// looked through first, then the output_store folder, then the session's private temp folder.
     ///
     /// # Errors
     /// `invalid_input` for a path with a NUL, `outside_root` where the roots do not hold it.
@@ -163,72 +163,76 @@ impl TurnContext {
         argument: &str,
         text: &str,
     ) -> Result<ConfinedPath, ToolError> {
-        let reach = if self.roots.is_empty() { self.reach } else { Reach::Roots };
-        let turn = self.clone().with_reach(reach);
+        let path_scope = if self.roots.is_empty() { self.path_scope } else { PathScope::Roots };
+        let turn = self.clone().with_path_scope(path_scope);
         turn.resolve(argument, text, "--root DIR at the start adds one")
     }
 
-    fn resolve(&self, argument: &str, text: &str, widen: &str) -> Result<ConfinedPath, ToolError> {
+    fn resolve(&self, argument: &str, text: &str, hint: &str) -> Result<ConfinedPath, ToolError> {
         if text.contains('\0') {
             return Err(ToolError::invalid_input(format!(
                 "{argument} must not contain a NUL character"
             )));
         }
         let asked = format!("{argument} `{}`", escape::text(text));
-        self.confine_as(&asked, self.absolute(text), widen)
+        self.resolve_absolute(&asked, self.absolute(text), hint)
             .map_err(|outside| ToolError::new(ErrorCode::OutsideRoot, outside.as_ref()))
     }
 
     /// An absolute path for this turn; none where the roots do not hold it.
     pub(crate) fn confine(&self, shown: PathBuf) -> Option<ConfinedPath> {
-        self.confine_as("path", shown, "").ok()
+        self.resolve_absolute("path", shown, "").ok()
     }
 
-    fn confine_as(
+    fn resolve_absolute(
         &self,
         asked: &str,
         shown: PathBuf,
-        widen: &str,
+        hint: &str,
     ) -> Result<ConfinedPath, Arc<str>> {
-        let outside: Arc<str> = self.outside(asked, widen).into();
-        let hidden = format!("{asked} is hidden: it may hold secrets, or --deny names it").into();
-        let removed = self.spill.as_ref().and_then(|spill| spill.removed(&shown));
+        let outside: Arc<str> = self.outside(asked, hint).into();
+        let deny_list =
+            format!("{asked} is hidden: it may hold secrets, or --deny names it").into();
+        let removed =
+            self.output_store.as_ref().and_then(|output_store| output_store.removed(&shown));
         let removed = removed.map(|what| format!("{asked} {what}").into());
-        let refusal = Refusal { outside: Arc::clone(&outside), hidden, removed };
+        let messages = RefusalMessages { outside: Arc::clone(&outside), deny_list, removed };
         let mut allowed = Vec::new();
-        match self.reach {
-            Reach::Everything if self.hidden.is_nothing() => {
-                return Ok(ConfinedPath { shown, place: Place::Anywhere, refusal });
+        match self.path_scope {
+            PathScope::Everything if self.deny_list.is_empty() => {
+                return Ok(ConfinedPath { shown, location: Location::Anywhere, messages });
             }
-            // What may be hidden is looked for on the way, from the top.
-            Reach::Everything => allowed.extend(Root::open("/").ok().map(Arc::new)),
-            Reach::Roots => {
+            // What may be deny_list is looked for on the way, from the top.
+            PathScope::Everything => allowed.extend(Root::open("/").ok().map(Arc::new)),
+            PathScope::Roots => {
                 allowed.extend(self.roots.iter().cloned());
-                allowed.extend(self.spill.as_ref().and_then(|spill| spill.root()));
+                allowed.extend(
+                    self.output_store.as_ref().and_then(|output_store| output_store.root()),
+                );
                 allowed.extend(self.private_temp());
             }
         }
-        let beneath = Beneath::find(allowed.into(), &shown, &self.hidden).ok_or(outside)?;
-        Ok(ConfinedPath { shown, place: Place::Below(beneath), refusal })
+        let beneath = PathBeneath::find(allowed.into(), &shown, &self.deny_list).ok_or(outside)?;
+        Ok(ConfinedPath { shown, location: Location::BeneathRoot(beneath), messages })
     }
 
     /// The temp folder of sandboxed commands, once there is one.
     fn private_temp(&self) -> Option<Arc<Root>> {
         let settings = self.settings.as_ref()?;
         let temp = settings.private_temp.as_ref()?;
-        if matches!(self.sandbox, SandboxPolicy::Full | SandboxPolicy::Off) || !temp.is_made() {
+        if matches!(self.sandbox, SandboxPolicy::Full | SandboxPolicy::Off) || !temp.is_created() {
             return None;
         }
         temp.root(settings.tier())
     }
 
-    /// What is told of a path that leads out of the roots; `widen` says what would help.
-    fn outside(&self, asked: &str, widen: &str) -> String {
+    /// What is told of a path that leads out of the roots; `hint` says what would help.
+    fn outside(&self, asked: &str, hint: &str) -> String {
         let roots: Vec<_> =
             self.roots.iter().map(|root| escape::name(root.path.as_os_str())).collect();
         match roots.is_empty() {
-            true => format!("{asked} is outside the roots, there are none; {widen}"),
-            false => format!("{asked} is outside the roots ({}); {widen}", roots.join(", ")),
+            true => format!("{asked} is outside the roots, there are none; {hint}"),
+            false => format!("{asked} is outside the roots ({}); {hint}", roots.join(", ")),
         }
     }
 }
@@ -250,46 +254,50 @@ impl ConfinedPath {
     }
 
     /// Opens a regular file or a directory. Never blocks, whatever stands there.
-    pub(crate) fn open(&self, want: Want) -> Result<Opened, OpenFailure> {
+    pub(crate) fn open(&self, want: OpenAs) -> Result<Opened, OpenFailure> {
         let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        if want == Want::Directory {
+        if want == OpenAs::Directory {
             flags |= OFlags::DIRECTORY;
         }
-        let opened = match &self.place {
-            Place::Anywhere => rustix::fs::openat(CWD, &self.shown, flags, Mode::empty())
-                .map(|handle| Opened { handle, veil: None })
-                .map_err(Unopened::System),
-            Place::Below(beneath) => beneath.open(flags),
+        let opened = match &self.location {
+            Location::Anywhere => rustix::fs::openat(CWD, &self.shown, flags, Mode::empty())
+                .map(|handle| Opened { handle, deny_scope: None })
+                .map_err(BeneathError::System),
+            Location::BeneathRoot(beneath) => beneath.open(flags),
         };
         let opened = opened.map_err(|unopened| match unopened {
-            Unopened::Outside => self.refused(ErrorCode::OutsideRoot, &self.refusal.outside),
-            Unopened::Hidden => self.refused(ErrorCode::PermissionDenied, &self.refusal.hidden),
-            // A socket, or a device that has no driver.
-            Unopened::System(Errno::NXIO) if want == Want::RegularFile => OpenFailure::NotAFile,
-            Unopened::System(Errno::NOENT) if self.refusal.removed.is_some() => {
-                self.refused(ErrorCode::NotFound, self.refusal.removed.as_deref().unwrap_or(""))
+            BeneathError::Outside => self.refused(ErrorCode::OutsideRoot, &self.messages.outside),
+            BeneathError::Denied => {
+                self.refused(ErrorCode::PermissionDenied, &self.messages.deny_list)
             }
-            Unopened::System(error) => error.into(),
+            // A socket, or a device that has no driver.
+            BeneathError::System(Errno::NXIO) if want == OpenAs::RegularFile => {
+                OpenFailure::NotAFile
+            }
+            BeneathError::System(Errno::NOENT) if self.messages.removed.is_some() => {
+                self.refused(ErrorCode::NotFound, self.messages.removed.as_deref().unwrap_or(""))
+            }
+            BeneathError::System(error) => error.into(),
         })?;
         match want {
-            Want::RegularFile => {
+            OpenAs::RegularFile => {
                 let stat = rustix::fs::fstat(&opened.handle)?;
                 if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
                     return Err(OpenFailure::NotAFile);
                 }
             }
             // A root stays open when it is removed, and would look like an empty directory.
-            Want::Directory if is_removed(opened.handle.as_fd())? => {
+            OpenAs::Directory if is_removed(opened.handle.as_fd())? => {
                 return Err(Errno::NOENT.into());
             }
-            Want::Directory => {}
+            OpenAs::Directory => {}
         }
         Ok(opened)
     }
 
     /// Opens a regular file for reading.
     pub(crate) fn open_file(&self) -> Result<File, OpenFailure> {
-        self.open(Want::RegularFile).map(|opened| File::from(opened.handle))
+        self.open(OpenAs::RegularFile).map(|opened| File::from(opened.handle))
     }
 
     fn refused(&self, code: ErrorCode, message: &str) -> OpenFailure {

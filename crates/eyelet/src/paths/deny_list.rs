@@ -1,4 +1,4 @@
-//! What no tool shows, roots or not: folders of secrets, and what `--deny` names.
+//! What no tool shows, roots or not: base_dirs of secrets, and what `--deny` names.
 //!
 //! Paths are looked at as they are on disk, links resolved, so that no other spelling leads there.
 
@@ -8,7 +8,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::error::ToolError;
 
-/// Where programs keep secrets, below the home folder.
+/// Where programs keep secrets, below the home base_dir.
 pub const SECRETS: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -30,48 +30,49 @@ pub const SECRETS: &[&str] = &[
     ".copilot",
 ];
 
-/// Files and folders that are hidden from the tools, with all that is in them.
+/// Files and base_dirs that are hidden from the tools, with all that is in them.
 #[derive(Clone, Debug, Default)]
-pub struct Hidden {
-    places: Vec<PathBuf>,
+pub struct DenyList {
+    paths: Vec<PathBuf>,
     globs: Vec<globset::Glob>,
     set: GlobSet,
 }
 
-impl Hidden {
+impl DenyList {
     /// Nothing is hidden.
-    pub fn nothing() -> Self {
-        Hidden::default()
+    pub fn empty() -> Self {
+        DenyList::default()
     }
 
     /// Hides the [`SECRETS`] below `home`.
     #[must_use]
-    pub fn with_secrets_of(mut self, home: &Path) -> Self {
+    pub fn with_secrets_in(mut self, home: &Path) -> Self {
         let real = std::fs::canonicalize(home).ok();
         for home in [Some(home), real.as_deref()].into_iter().flatten() {
-            self.places.extend(SECRETS.iter().map(|secret| home.join(secret)));
+            self.paths.extend(SECRETS.iter().map(|secret| home.join(secret)));
         }
-        self.places.sort();
-        self.places.dedup();
+        self.paths.sort();
+        self.paths.dedup();
         self
     }
 
-    /// Hides what `glob` matches: an absolute glob, or one relative to each of `folders`. The case
-    /// of ASCII letters does not count, and `*` does not reach over a slash.
+    /// Hides what `glob` matches: an absolute glob, or one relative to each of `base_dirs`. The case
+    /// of ASCII letters does not count, and `*` does not path_scope over a slash.
     ///
     /// # Errors
     /// `invalid_input` where it is no glob.
-    pub fn with_denied(mut self, glob: &str, folders: &[&Path]) -> Result<Self, ToolError> {
+    pub fn with_glob(mut self, glob: &str, base_dirs: &[&Path]) -> Result<Self, ToolError> {
         let glob = glob.trim_end_matches('/');
         let globs: Vec<String> = if Path::new(glob).is_absolute() {
             vec![glob.to_owned()]
         } else {
-            let below = |folder: &&Path| {
-                let real = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
-                let folder = globset::escape(&real.to_string_lossy());
-                format!("{}/{glob}", folder.trim_end_matches('/'))
+            let below = |base_dir: &&Path| {
+                let real =
+                    std::fs::canonicalize(base_dir).unwrap_or_else(|_| base_dir.to_path_buf());
+                let base_dir = globset::escape(&real.to_string_lossy());
+                format!("{}/{glob}", base_dir.trim_end_matches('/'))
             };
-            folders.iter().map(below).collect()
+            base_dirs.iter().map(below).collect()
         };
         let refused = |error: globset::Error| {
             ToolError::invalid_input(format!("--deny `{glob}` is no glob: {}", error.kind()))
@@ -89,9 +90,9 @@ impl Hidden {
         Ok(self)
     }
 
-    /// The files and folders that are hidden by their path.
-    pub(crate) fn places(&self) -> &[PathBuf] {
-        &self.places
+    /// The files and base_dirs that are hidden by their path.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.paths
     }
 
     /// What `--deny` names, links in it resolved as far as there is no wildcard before.
@@ -100,23 +101,23 @@ impl Hidden {
     }
 
     /// Whether there is anything to hide.
-    pub(crate) fn is_nothing(&self) -> bool {
-        self.places.is_empty() && self.globs.is_empty()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.globs.is_empty()
     }
 
-    /// Whether something below the folder at `real` may be hidden.
-    pub(crate) fn concerns(&self, real: &Path) -> bool {
-        !self.globs.is_empty() || self.places.iter().any(|place| place.starts_with(real))
+    /// Whether something below the base_dir at `real` may be hidden.
+    pub(crate) fn may_deny_below(&self, real: &Path) -> bool {
+        !self.globs.is_empty() || self.paths.iter().any(|path| path.starts_with(real))
     }
 
     /// Whether the entry at `real` is hidden; what leads to it was asked about before.
-    pub(crate) fn hides(&self, real: &Path) -> bool {
-        self.places.iter().any(|place| place == real) || self.set.is_match(real)
+    pub(crate) fn denies(&self, real: &Path) -> bool {
+        self.paths.iter().any(|path| path == real) || self.set.is_match(real)
     }
 
     /// Whether the entry at `real`, or anything that leads to it, is hidden.
-    pub(crate) fn hides_way_to(&self, real: &Path) -> bool {
-        self.places.iter().any(|place| real.starts_with(place))
+    pub(crate) fn denies_path_to(&self, real: &Path) -> bool {
+        self.paths.iter().any(|path| real.starts_with(path))
             || (!self.set.is_empty() && real.ancestors().any(|path| self.set.is_match(path)))
     }
 }

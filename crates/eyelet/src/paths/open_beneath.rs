@@ -1,4 +1,4 @@
-//! Opens paths below roots: by handle, never out of them, never to what is hidden.
+//! Opens paths below roots: by handle, never out of them, never to what is deny_list.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::paths::confined_path::{Opened, Root, Veil};
-use crate::paths::deny_list::Hidden;
+use crate::paths::confined_path::{DenyScope, Opened, Root};
+use crate::paths::deny_list::DenyList;
 
 /// How many links one path may lead through; the kernel's own limit.
 const MAX_LINKS: usize = 40;
@@ -20,7 +20,7 @@ const MAX_LINKS: usize = 40;
 const MAX_RETRIES: usize = 64;
 
 /// How many directories a walk keeps open on its way down, however deep that leads.
-const MAX_KEPT_OPEN: usize = 32;
+const MAX_OPEN_DIRS: usize = 32;
 
 /// A handle that only names a directory, where the system has such a thing.
 #[cfg(target_os = "linux")]
@@ -30,62 +30,65 @@ pub(crate) const NAME_ONLY: OFlags = OFlags::RDONLY;
 
 /// A place below one of several roots; links may lead into the other ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Beneath {
+pub(crate) struct PathBeneath {
     roots: Arc<[Arc<Root>]>,
     /// The root that holds it.
-    first: Arc<Root>,
+    root_dir: Arc<Root>,
     rest: PathBuf,
-    hidden: Arc<Hidden>,
+    deny_list: Arc<DenyList>,
 }
 
 /// Why nothing was opened.
 #[derive(Debug)]
-pub(crate) enum Unopened {
+pub(crate) enum BeneathError {
     /// It leads out of the roots.
     Outside,
-    /// It leads to what is hidden.
-    Hidden,
+    /// It leads to what is deny_list.
+    Denied,
     System(Errno),
 }
 
-impl From<Errno> for Unopened {
+impl From<Errno> for BeneathError {
     fn from(error: Errno) -> Self {
-        Unopened::System(error)
+        BeneathError::System(error)
     }
 }
 
-impl Beneath {
-    /// The place of `path`, an absolute one, below the first root that holds it.
+impl PathBeneath {
+    /// The place of `path`, an absolute one, below the root_dir root that holds it.
     pub(crate) fn find(
         roots: Arc<[Arc<Root>]>,
         path: &Path,
-        hidden: &Arc<Hidden>,
-    ) -> Option<Beneath> {
-        let (first, rest) = holding(&roots, path)?;
-        let (first, rest) = (Arc::clone(first), rest.to_owned());
-        Some(Beneath { roots, first, rest, hidden: Arc::clone(hidden) })
+        deny_list: &Arc<DenyList>,
+    ) -> Option<PathBeneath> {
+        let (root_dir, rest) = root_holding(&roots, path)?;
+        let (root_dir, rest) = (Arc::clone(root_dir), rest.to_owned());
+        Some(PathBeneath { roots, root_dir, rest, deny_list: Arc::clone(deny_list) })
     }
 
     /// Opens it. The kernel does it in one step; where a link with an absolute target or into
-    /// another root stands in the way, something may be hidden, or the kernel cannot, a walk does.
-    pub(crate) fn open(&self, flags: OFlags) -> Result<Opened, Unopened> {
+    /// another root stands in the way, something may be deny_list, or the kernel cannot, a walk does.
+    pub(crate) fn open(&self, flags: OFlags) -> Result<Opened, BeneathError> {
         #[cfg(target_os = "linux")]
-        if self.hidden.is_nothing() {
-            match open_beneath(self.first.handle(), &self.rest, flags) {
+        if self.deny_list.is_empty() {
+            match open_beneath(self.root_dir.handle(), &self.rest, flags) {
                 Err(Errno::XDEV | Errno::NOSYS) => {}
-                opened => return Ok(Opened { handle: opened?, veil: None }),
+                opened => return Ok(Opened { handle: opened?, deny_scope: None }),
             }
         }
-        Walk::new(self).open(flags)
+        ComponentWalk::new(self).open(flags)
     }
 }
 
-/// The first root that holds `path`, and what is left of the path there.
-fn holding<'r, 'p>(roots: &'r [Arc<Root>], path: &'p Path) -> Option<(&'r Arc<Root>, &'p Path)> {
+/// The root_dir root that holds `path`, and what is left of the path there.
+fn root_holding<'r, 'p>(
+    roots: &'r [Arc<Root>],
+    path: &'p Path,
+) -> Option<(&'r Arc<Root>, &'p Path)> {
     roots.iter().find_map(|root| Some((root, root.strip(path)?)))
 }
 
-/// One `openat2` that the kernel keeps beneath `directory`.
+/// One `openat2` that the kernel keeps target `directory`.
 #[cfg(target_os = "linux")]
 fn open_beneath(directory: BorrowedFd<'_>, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
@@ -103,8 +106,8 @@ fn open_beneath(directory: BorrowedFd<'_>, rest: &Path, flags: OFlags) -> Result
 
 /// A walk of one component at a time, each on the handle of the one before, never through a link:
 /// what a link says is looked up again from the roots.
-struct Walk<'b> {
-    beneath: &'b Beneath,
+struct ComponentWalk<'b> {
+    target: &'b PathBeneath,
     root: &'b Arc<Root>,
     /// The directories below the root that were entered; the last ones are open.
     entered: Vec<(OsString, Option<OwnedFd>)>,
@@ -113,16 +116,16 @@ struct Walk<'b> {
     retries: usize,
 }
 
-impl<'b> Walk<'b> {
-    fn new(beneath: &'b Beneath) -> Self {
-        let todo = steps(&beneath.rest);
-        Walk { beneath, root: &beneath.first, entered: Vec::new(), todo, retries: 0 }
+impl<'b> ComponentWalk<'b> {
+    fn new(target: &'b PathBeneath) -> Self {
+        let todo = components_of(&target.rest);
+        ComponentWalk { target, root: &target.root_dir, entered: Vec::new(), todo, retries: 0 }
     }
 
-    fn open(mut self, flags: OFlags) -> Result<Opened, Unopened> {
+    fn open(mut self, flags: OFlags) -> Result<Opened, BeneathError> {
         let mut links = 0;
-        if self.beneath.hidden.hides_way_to(self.root.real_path()) {
-            return Err(Unopened::Hidden);
+        if self.target.deny_list.denies_path_to(self.root.real_path()) {
+            return Err(BeneathError::Denied);
         }
         loop {
             let Some(step) = self.todo.pop() else {
@@ -133,8 +136,8 @@ impl<'b> Walk<'b> {
                 self.leave()?;
                 continue;
             }
-            if self.is_hidden(&step) {
-                return Err(Unopened::Hidden);
+            if self.is_denied(&step) {
+                return Err(BeneathError::Denied);
             }
             match rustix::fs::readlinkat(self.here(), &step, Vec::new()) {
                 Ok(target) => {
@@ -178,7 +181,7 @@ impl<'b> Walk<'b> {
 
     fn enter(&mut self, name: OsString, handle: OwnedFd) {
         self.entered.push((name, Some(handle)));
-        let far_above = self.entered.len().checked_sub(MAX_KEPT_OPEN + 1);
+        let far_above = self.entered.len().checked_sub(MAX_OPEN_DIRS + 1);
         if let Some((_, handle)) = far_above.and_then(|above| self.entered.get_mut(above)) {
             *handle = None;
         }
@@ -196,13 +199,13 @@ impl<'b> Walk<'b> {
         real
     }
 
-    fn is_hidden(&self, step: &OsStr) -> bool {
-        let hidden = &self.beneath.hidden;
-        !hidden.is_nothing() && hidden.hides(&self.real().join(step))
+    fn is_denied(&self, step: &OsStr) -> bool {
+        let deny_list = &self.target.deny_list;
+        !deny_list.is_empty() && deny_list.denies(&self.real().join(step))
     }
 
     /// One directory up. Above this root, only another root, or this one again, may hold the rest.
-    fn leave(&mut self) -> Result<(), Unopened> {
+    fn leave(&mut self) -> Result<(), BeneathError> {
         if self.entered.pop().is_some() {
             if self.entered.last().is_some_and(|(_, handle)| handle.is_none()) {
                 // No longer open: it is walked to once more, which is never done by `..`.
@@ -213,53 +216,55 @@ impl<'b> Walk<'b> {
             }
             return Ok(());
         }
-        let mut path = self.root.real_path().parent().ok_or(Unopened::Outside)?.to_owned();
+        let mut path = self.root.real_path().parent().ok_or(BeneathError::Outside)?.to_owned();
         path.extend(self.todo.drain(..).rev());
         self.start_again(&path)
     }
 
-    fn follow(&mut self, target: &Path) -> Result<(), Unopened> {
+    fn follow(&mut self, target: &Path) -> Result<(), BeneathError> {
         if target.is_absolute() {
             let mut path = target.to_owned();
             path.extend(self.todo.drain(..).rev());
             return self.start_again(&path);
         }
-        self.todo.extend(steps(target));
+        self.todo.extend(components_of(target));
         Ok(())
     }
 
     /// Starts at the root that holds `path`.
-    fn start_again(&mut self, path: &Path) -> Result<(), Unopened> {
-        let (root, rest) = holding(&self.beneath.roots, path).ok_or(Unopened::Outside)?;
-        if self.beneath.hidden.hides_way_to(root.real_path()) {
-            return Err(Unopened::Hidden);
+    fn start_again(&mut self, path: &Path) -> Result<(), BeneathError> {
+        let (root, rest) = root_holding(&self.target.roots, path).ok_or(BeneathError::Outside)?;
+        if self.target.deny_list.denies_path_to(root.real_path()) {
+            return Err(BeneathError::Denied);
         }
         self.root = root;
         self.entered.clear();
-        self.todo = steps(rest);
+        self.todo = components_of(rest);
         Ok(())
     }
 
     fn opened(&self, handle: OwnedFd, step: Option<&OsStr>) -> Opened {
-        let hidden = &self.beneath.hidden;
-        if hidden.is_nothing() {
-            return Opened { handle, veil: None };
+        let deny_list = &self.target.deny_list;
+        if deny_list.is_empty() {
+            return Opened { handle, deny_scope: None };
         }
         let mut real = self.real();
         real.extend(step);
-        let veil = hidden.concerns(&real).then(|| Veil { hidden: Arc::clone(hidden), real });
-        Opened { handle, veil }
+        let deny_scope = deny_list
+            .may_deny_below(&real)
+            .then(|| DenyScope { deny_list: Arc::clone(deny_list), real });
+        Opened { handle, deny_scope }
     }
 }
 
-/// The components of a relative path, the first one last.
-fn steps(path: &Path) -> Vec<OsString> {
+/// The components of a relative path, the root_dir one last.
+fn components_of(path: &Path) -> Vec<OsString> {
     let step = |component| match component {
         Component::Normal(name) => Some(name.to_owned()),
         Component::ParentDir => Some(OsStr::new("..").to_owned()),
         Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
     };
-    let mut steps: Vec<_> = path.components().filter_map(step).collect();
-    steps.reverse();
-    steps
+    let mut components_of: Vec<_> = path.components().filter_map(step).collect();
+    components_of.reverse();
+    components_of
 }

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::process::{Resource, geteuid, getrlimit};
 
 use crate::paths::confined_path::Root;
-use crate::saved_output::private_dir::{PrivateFolder, TempFolder, random_name};
+use crate::saved_output::private_dir::{PrivateDir, TempDir, random_name};
 use crate::text::escape;
-use crate::text::removed_files::Removed;
+use crate::text::removed_files::RemovedFiles;
 
 /// How many bytes one file holds.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -29,16 +29,16 @@ const MAX_REMEMBERED: usize = 4096;
 
 /// A private folder for the streams of commands. It is made when first needed.
 #[derive(Debug)]
-pub struct Spill {
+pub struct OutputStore {
     temp_dir: PathBuf,
-    kind: Kind,
+    kind: StoreKind,
     max_file_bytes: u64,
     max_session_bytes: u64,
     state: Mutex<State>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum StoreKind {
     PerUser,
     Session,
 }
@@ -46,10 +46,10 @@ enum Kind {
 #[derive(Debug, Default)]
 struct State {
     /// Under this name in the temp folder.
-    folder: Option<(String, Arc<PrivateFolder>)>,
+    folder: Option<(String, Arc<PrivateDir>)>,
     /// No longer written, the oldest first.
     finished: VecDeque<Finished>,
-    /// Removed to make room, the oldest first.
+    /// RemovedFiles to make room, the oldest first.
     removed: VecDeque<String>,
     /// What all files hold together.
     used: u64,
@@ -63,12 +63,12 @@ struct Finished {
     bytes: u64,
 }
 
-impl Spill {
+impl OutputStore {
     /// The folder of this user in `temp_dir`, for the command line: its files outlive the process.
     /// Those that are older than a day are removed now.
     pub fn per_user(temp_dir: impl Into<PathBuf>) -> Self {
-        let spill = Spill::new(temp_dir.into(), Kind::PerUser);
-        if let Some((_, folder)) = &spill.state().folder {
+        let output_store = OutputStore::new(temp_dir.into(), StoreKind::PerUser);
+        if let Some((_, folder)) = &output_store.state().folder {
             let now = folder.touch().unwrap_or(0);
             for file in folder.files() {
                 if file.modified < now - MAX_AGE_SECS {
@@ -76,14 +76,14 @@ impl Spill {
                 }
             }
         }
-        spill
+        output_store
     }
 
     /// A folder of its own in `temp_dir`, for a server: it goes when this is dropped. Folders of
     /// servers that died without doing so are removed now.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
-        let spill = Spill::new(temp_dir.into(), Kind::Session);
-        if let Ok(temp) = TempFolder::open(&spill.temp_dir) {
+        let output_store = OutputStore::new(temp_dir.into(), StoreKind::Session);
+        if let Ok(temp) = TempDir::open(&output_store.temp_dir) {
             let prefix = session_prefix();
             let is_ours = |name: &String| name.strip_prefix(&prefix).is_some_and(is_random);
             for name in temp.names(&prefix).into_iter().filter(is_ours) {
@@ -94,11 +94,11 @@ impl Spill {
                 }
             }
         }
-        spill
+        output_store
     }
 
-    fn new(temp_dir: PathBuf, kind: Kind) -> Self {
-        Spill {
+    fn new(temp_dir: PathBuf, kind: StoreKind) -> Self {
+        OutputStore {
             temp_dir: temp_dir.components().collect(),
             kind,
             max_file_bytes: MAX_FILE_BYTES,
@@ -116,17 +116,17 @@ impl Spill {
     }
 
     /// Removes a server's folder now, whoever still holds this. What is kept later is lost.
-    pub fn end(&self) {
+    pub fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Kind::Session, Some((name, folder))) = (self.kind, state.folder.take()) {
-            if let Ok(temp) = TempFolder::open(&self.temp_dir) {
+        if let (StoreKind::Session, Some((name, folder))) = (self.kind, state.folder.take()) {
+            if let Ok(temp) = TempDir::open(&self.temp_dir) {
                 temp.remove(&name, &folder);
             }
         }
     }
 
     /// How long the path of a file is at most, as it is shown.
-    pub(crate) fn path_bytes(&self) -> usize {
+    pub(crate) fn max_path_bytes(&self) -> usize {
         // The folder's name and the file's, with their separators.
         const NAMES: usize = 100;
         escape::name(self.temp_dir.as_os_str()).len() + NAMES
@@ -154,7 +154,7 @@ impl Spill {
         }
         // Another process of this user may have removed it.
         let hours = MAX_AGE_SECS / 3600;
-        (self.kind == Kind::PerUser).then(|| {
+        (self.kind == StoreKind::PerUser).then(|| {
             format!(
                 "is not kept any more: files go after {hours} hours, and the oldest where all \
                  have {limit} bytes"
@@ -163,7 +163,7 @@ impl Spill {
     }
 
     /// A new file. The error is the reason that is told.
-    pub(crate) fn create(self: &Arc<Self>) -> Result<SpillFile, String> {
+    pub(crate) fn create(self: &Arc<Self>) -> Result<SavedFile, String> {
         let mut state = self.state();
         let mut folder = self.folder(&mut state)?;
         let mut created = folder.create();
@@ -176,8 +176,8 @@ impl Spill {
         let (name, file) = created.map_err(|error| error.to_string())?;
         // Beyond the process's own limit the system would end it with a signal.
         let most = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
-        Ok(SpillFile {
-            spill: Arc::clone(self),
+        Ok(SavedFile {
+            output_store: Arc::clone(self),
             folder,
             name,
             file,
@@ -191,21 +191,21 @@ impl Spill {
     /// What is known of the folder; that of the user is looked for, and not made.
     fn state(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.folder.is_none() && self.kind == Kind::PerUser {
+        if state.folder.is_none() && self.kind == StoreKind::PerUser {
             let name = user_folder();
-            let found = TempFolder::open(&self.temp_dir).and_then(|temp| temp.folder(&name));
+            let found = TempDir::open(&self.temp_dir).and_then(|temp| temp.folder(&name));
             state.folder = found.ok().map(|folder| (name, Arc::new(folder)));
         }
         state
     }
 
     /// The folder, made if need be.
-    fn folder(&self, state: &mut State) -> Result<Arc<PrivateFolder>, String> {
+    fn folder(&self, state: &mut State) -> Result<Arc<PrivateDir>, String> {
         let (name, folder) = match state.folder.take() {
             Some(made) => made,
             None => self.make_folder()?,
         };
-        if self.kind == Kind::PerUser && !state.is_counted {
+        if self.kind == StoreKind::PerUser && !state.is_counted {
             // What other processes of this user left counts, too.
             state.is_counted = true;
             let files = folder.files();
@@ -219,9 +219,9 @@ impl Spill {
         Ok(folder)
     }
 
-    fn make_folder(&self) -> Result<(String, Arc<PrivateFolder>), String> {
-        let temp = TempFolder::open(&self.temp_dir)?;
-        if self.kind == Kind::PerUser {
+    fn make_folder(&self) -> Result<(String, Arc<PrivateDir>), String> {
+        let temp = TempDir::open(&self.temp_dir)?;
+        if self.kind == StoreKind::PerUser {
             let name = user_folder();
             temp.make_folder(&name)?;
             let folder = temp.folder(&name)?;
@@ -250,8 +250,8 @@ impl Spill {
     }
 
     /// Makes room for `wanted` more bytes, the oldest finished files going first: they are added to
-    /// `gone`. Returns how many bytes there is room for.
-    fn reserve(&self, wanted: u64, gone: &mut Removed) -> u64 {
+    /// `removed_files`. Returns how many bytes there is room for.
+    fn reserve(&self, wanted: u64, removed_files: &mut RemovedFiles) -> u64 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { folder: Some((_, folder)), finished, used, removed, .. } = &mut *state else {
             return 0;
@@ -262,7 +262,7 @@ impl Spill {
             if folder.is_unused(&oldest.name) {
                 folder.remove(&oldest.name);
                 *used = used.saturating_sub(oldest.bytes);
-                gone.add(folder.path_of(&oldest.name));
+                removed_files.add(folder.path_of(&oldest.name));
                 removed.push_back(oldest.name);
                 if removed.len() > MAX_REMEMBERED {
                     removed.pop_front();
@@ -278,9 +278,9 @@ impl Spill {
     }
 }
 
-impl Drop for Spill {
+impl Drop for OutputStore {
     fn drop(&mut self) {
-        self.end();
+        self.close();
     }
 }
 
@@ -299,9 +299,9 @@ fn session_prefix() -> String {
 
 /// A file that is being written. It is removed unless it is finished.
 #[derive(Debug)]
-pub(crate) struct SpillFile {
-    spill: Arc<Spill>,
-    folder: Arc<PrivateFolder>,
+pub(crate) struct SavedFile {
+    output_store: Arc<OutputStore>,
+    folder: Arc<PrivateDir>,
     name: String,
     file: File,
     bytes: u64,
@@ -310,15 +310,19 @@ pub(crate) struct SpillFile {
     is_finished: bool,
 }
 
-impl SpillFile {
+impl SavedFile {
     /// Appends `bytes`, or as many of them as the limits leave room for. Files that went to make
-    /// room are added to `gone`.
-    pub(crate) fn write(&mut self, bytes: &[u8], gone: &mut Removed) -> Result<(), String> {
+    /// room are added to `removed_files`.
+    pub(crate) fn write(
+        &mut self,
+        bytes: &[u8],
+        removed_files: &mut RemovedFiles,
+    ) -> Result<(), String> {
         if self.is_full || bytes.is_empty() {
             return Ok(());
         }
         let wanted = (bytes.len() as u64).min(self.most.saturating_sub(self.bytes));
-        let granted = self.spill.reserve(wanted, gone);
+        let granted = self.output_store.reserve(wanted, removed_files);
         self.bytes += granted;
         self.is_full = granted < bytes.len() as u64;
         let part = bytes.get(..usize::try_from(granted).unwrap_or(0)).unwrap_or_default();
@@ -326,7 +330,7 @@ impl SpillFile {
         if self.bytes == 0 {
             return Err(format!(
                 "the files of this session reached {} bytes",
-                self.spill.max_session_bytes.min(self.most)
+                self.output_store.max_session_bytes.min(self.most)
             ));
         }
         Ok(())
@@ -341,17 +345,17 @@ impl SpillFile {
     pub(crate) fn finish(mut self) -> (PathBuf, Option<u64>) {
         self.is_finished = true;
         let finished = Finished { name: self.name.clone(), bytes: self.bytes };
-        let mut state = self.spill.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.output_store.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.finished.push_back(finished);
         (self.folder.path_of(&self.name), self.is_full.then_some(self.bytes))
     }
 }
 
-impl Drop for SpillFile {
+impl Drop for SavedFile {
     fn drop(&mut self) {
         if !self.is_finished {
             self.folder.remove(&self.name);
-            let mut state = self.spill.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.output_store.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.used = state.used.saturating_sub(self.bytes);
         }
     }

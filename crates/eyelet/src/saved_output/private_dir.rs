@@ -13,7 +13,7 @@ use crate::paths::confined_path::Root;
 use crate::text::escape;
 
 /// How the folder is opened: never through a link, and nothing but a directory.
-const FOLDER: OFlags =
+const OPEN_DIR: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// The bits that let anyone but the owner in.
@@ -21,7 +21,7 @@ const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 
 /// A folder in the temp folder that only this user can open.
 #[derive(Debug)]
-pub(crate) struct PrivateFolder {
+pub(crate) struct PrivateDir {
     path: PathBuf,
     handle: OwnedFd,
     root: Arc<Root>,
@@ -38,12 +38,12 @@ pub(crate) struct StoredFile {
 
 /// The temp folder itself.
 #[derive(Debug)]
-pub(crate) struct TempFolder<'p> {
+pub(crate) struct TempDir<'p> {
     path: &'p Path,
     handle: OwnedFd,
 }
 
-impl<'p> TempFolder<'p> {
+impl<'p> TempDir<'p> {
     pub(crate) fn open(path: &'p Path) -> Result<Self, String> {
         if !path.is_absolute() {
             return Err(format!("the temp folder `{}` is not an absolute path", shown(path)));
@@ -51,14 +51,14 @@ impl<'p> TempFolder<'p> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|error| reason(path, error.into()))?;
-        Ok(TempFolder { path, handle })
+        Ok(TempDir { path, handle })
     }
 
     /// The private folder `name`, if there is one and it is ours alone.
-    pub(crate) fn folder(&self, name: &str) -> Result<PrivateFolder, String> {
+    pub(crate) fn folder(&self, name: &str) -> Result<PrivateDir, String> {
         let path = self.path.join(name);
         let open = || -> io::Result<_> {
-            let handle = rustix::fs::openat(&self.handle, name, FOLDER, Mode::empty())?;
+            let handle = rustix::fs::openat(&self.handle, name, OPEN_DIR, Mode::empty())?;
             let stat = rustix::fs::fstat(&handle)?;
             Ok((handle, stat))
         };
@@ -70,8 +70,8 @@ impl<'p> TempFolder<'p> {
             return Err(format!("{} is open to other users", shown(&path)));
         }
         let copy = handle.try_clone().map_err(|error| reason(&path, error))?;
-        let root = Arc::new(Root::over(path.clone(), copy));
-        Ok(PrivateFolder { path, handle, root })
+        let root = Arc::new(Root::from_handle(path.clone(), copy));
+        Ok(PrivateDir { path, handle, root })
     }
 
     /// Makes the folder `name`. That it is there already is no failure here.
@@ -83,7 +83,7 @@ impl<'p> TempFolder<'p> {
     }
 
     /// Whether `folder` still stands under `name`.
-    pub(crate) fn holds(&self, name: &str, folder: &PrivateFolder) -> bool {
+    pub(crate) fn holds(&self, name: &str, folder: &PrivateDir) -> bool {
         let here = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
         let there = rustix::fs::fstat(&folder.handle);
         matches!((here, there), (Ok(here), Ok(there))
@@ -91,7 +91,7 @@ impl<'p> TempFolder<'p> {
     }
 
     /// Removes the folder `name` and the files in it.
-    pub(crate) fn remove(&self, name: &str, folder: &PrivateFolder) {
+    pub(crate) fn remove(&self, name: &str, folder: &PrivateDir) {
         for file in folder.names().unwrap_or_default() {
             folder.remove(&file);
         }
@@ -111,7 +111,7 @@ impl<'p> TempFolder<'p> {
     }
 }
 
-impl PrivateFolder {
+impl PrivateDir {
     /// The folder as a root that may be read.
     pub(crate) fn root(&self) -> &Arc<Root> {
         &self.root

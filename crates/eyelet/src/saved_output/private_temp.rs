@@ -8,28 +8,28 @@ use eyelet_sandbox::{Tier, remove_all};
 use rustix::process::geteuid;
 
 use crate::paths::confined_path::Root;
-use crate::saved_output::private_dir::{PrivateFolder, TempFolder, random_name};
+use crate::saved_output::private_dir::{PrivateDir, TempDir, random_name};
 
 /// Where it is in the first tier, for everyone in the session.
 const TMP: &str = "/tmp";
 
-/// How often the folder is made anew when another start takes it for a dead session's.
+/// How often the folder is created anew when another start takes it for a dead session's.
 const MAX_TRIES: usize = 8;
 
-/// A private temp folder. It is made when first needed, and removed with all that is in it when this
+/// A private temp folder. It is created when first needed, and removed with all that is in it when this
 /// is dropped.
 #[derive(Debug)]
 pub struct PrivateTemp {
     temp_dirs: Vec<PathBuf>,
     /// Whether nobody can look into it once the answer is there.
     is_for_one_call: bool,
-    made: Mutex<Option<Made>>,
+    created: Mutex<Option<CreatedDir>>,
 }
 
 #[derive(Clone, Debug)]
-struct Made {
+struct CreatedDir {
     path: PathBuf,
-    folder: Arc<PrivateFolder>,
+    folder: Arc<PrivateDir>,
 }
 
 impl PrivateTemp {
@@ -47,7 +47,7 @@ impl PrivateTemp {
     fn new(temp_dir: PathBuf, is_for_one_call: bool) -> Self {
         let mut temp_dirs = vec![temp_dir.components().collect(), PathBuf::from(TMP)];
         temp_dirs.dedup();
-        for temp in temp_dirs.iter().filter_map(|temp_dir| TempFolder::open(temp_dir).ok()) {
+        for temp in temp_dirs.iter().filter_map(|temp_dir| TempDir::open(temp_dir).ok()) {
             for name in temp.names(&prefix()) {
                 if let Ok(folder) = temp.folder(&name) {
                     if folder.lock().unwrap_or(false) {
@@ -56,25 +56,25 @@ impl PrivateTemp {
                 }
             }
         }
-        PrivateTemp { temp_dirs, is_for_one_call, made: Mutex::default() }
+        PrivateTemp { temp_dirs, is_for_one_call, created: Mutex::default() }
     }
 
     pub(crate) fn is_for_one_call(&self) -> bool {
         self.is_for_one_call
     }
 
-    /// The folder, made if need be.
-    pub(crate) fn make(&self) -> Result<Arc<Root>, String> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = made.as_ref().filter(|made| made.path.is_dir()) {
-            return Ok(Arc::clone(made.folder.root()));
+    /// The folder, created if need be.
+    pub(crate) fn create(&self) -> Result<Arc<Root>, String> {
+        let mut created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(created) = created.as_ref().filter(|created| created.path.is_dir()) {
+            return Ok(Arc::clone(created.folder.root()));
         }
         let mut reason = String::new();
         for temp_dir in &self.temp_dirs {
-            match make_in(temp_dir) {
+            match create_in(temp_dir) {
                 Ok(new) => {
                     let root = Arc::clone(new.folder.root());
-                    *made = Some(new);
+                    *created = Some(new);
                     return Ok(root);
                 }
                 Err(why) => reason = why,
@@ -84,17 +84,17 @@ impl PrivateTemp {
     }
 
     /// Whether there is one yet.
-    pub(crate) fn is_made(&self) -> bool {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    pub(crate) fn is_created(&self) -> bool {
+        self.created.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// The folder as a root, if there is one: in the first tier `/tmp` is its name, too.
     pub(crate) fn root(&self, tier: Option<Tier>) -> Option<Arc<Root>> {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let created = self.created.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         match tier? {
-            Tier::Landlock => Some(Arc::clone(made.folder.root())),
+            Tier::Landlock => Some(Arc::clone(created.folder.root())),
             Tier::Namespaces => {
-                let root = made.folder.root().also_named(Path::new(TMP)).ok()?;
+                let root = created.folder.root().with_alias(Path::new(TMP)).ok()?;
                 Some(Arc::new(root))
             }
         }
@@ -103,9 +103,9 @@ impl PrivateTemp {
 
 impl Drop for PrivateTemp {
     fn drop(&mut self) {
-        let made = self.made.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = made.take() {
-            remove(&made.path);
+        let created = self.created.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(created) = created.take() {
+            remove(&created.path);
         }
     }
 }
@@ -114,8 +114,8 @@ fn prefix() -> String {
     format!("eyelet-{}-tmp-", geteuid().as_raw())
 }
 
-fn make_in(temp_dir: &Path) -> Result<Made, String> {
-    let temp = TempFolder::open(temp_dir)?;
+fn create_in(temp_dir: &Path) -> Result<CreatedDir, String> {
+    let temp = TempDir::open(temp_dir)?;
     let mut last_reason = "another start removes it".to_owned();
     for _ in 0..MAX_TRIES {
         let random = random_name().map_err(|error| error.to_string())?;
@@ -128,7 +128,7 @@ fn make_in(temp_dir: &Path) -> Result<Made, String> {
                 if folder.lock().unwrap_or(true) && temp.holds(&name, &folder) {
                     let path = fs::canonicalize(temp_dir.join(&name));
                     let path = path.map_err(|error| error.to_string())?;
-                    return Ok(Made { path, folder: Arc::new(folder) });
+                    return Ok(CreatedDir { path, folder: Arc::new(folder) });
                 }
             }
             Err(reason) => {

@@ -5,34 +5,34 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cancel::{Stop, Watch};
+use crate::cancel::{Stop, StopCheck};
 use crate::context::TurnContext;
 use crate::error::ToolError;
-use crate::text::newest_page::Newest;
+use crate::text::newest_page::NewestPage;
 
 use crate::fs::directory::Directory;
 use crate::paths::confined_path::{ConfinedPath, OpenFailure};
-use crate::search::ignore::load_rules::RuleReader;
-use crate::search::ignore::rules::{Level, Rules};
+use crate::search::ignore::load_rules::RuleLoader;
+use crate::search::ignore::rules::{RuleLevel, Rules};
 pub(crate) use crate::search::match_file::MAX_LINE_BYTES;
-use crate::search::newest_first::{self, Hunt, Worker};
+use crate::search::newest_first::{self, NewestFirst, Worker};
 pub(crate) use crate::search::query::Query;
-use crate::search::walk::{Folder, Walk, Walker};
+use crate::search::walk::{OpenFolder, Walk, Walker};
 
 /// What is searched: opened, so that it cannot change its place any more.
 pub(crate) struct Target {
     path: PathBuf,
-    opened: Opened,
+    opened: OpenTarget,
 }
 
-enum Opened {
+enum OpenTarget {
     Directory(Directory),
     File(File),
 }
 
 /// What a search looked at.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct SearchCounts {
     /// None where the engine does not tell.
     pub(crate) searched: Option<u64>,
     pub(crate) unreadable: u64,
@@ -56,9 +56,9 @@ impl Target {
     /// Opens a directory, or else a regular file.
     pub(crate) fn open(path: &ConfinedPath) -> Result<Target, OpenFailure> {
         let opened = match Directory::open(path) {
-            Ok(directory) => Opened::Directory(directory),
+            Ok(directory) => OpenTarget::Directory(directory),
             Err(OpenFailure::Io(error)) if error.kind() == io::ErrorKind::NotADirectory => {
-                Opened::File(path.open_file()?)
+                OpenTarget::File(path.open_file()?)
             }
             Err(failure) => return Err(failure),
         };
@@ -75,51 +75,58 @@ pub(crate) fn search(
     query: &Query,
     target: Target,
     turn: &TurnContext,
-    watch: &Watch,
-    newest: Newest,
-) -> Result<(Tally, Newest), SearchFailure> {
-    watch.check()?;
+    stop_check: &StopCheck,
+    newest: NewestPage,
+) -> Result<(SearchCounts, NewestPage), SearchFailure> {
+    stop_check.check()?;
     if target.path.to_str().is_none() {
-        return Ok((Tally { searched: Some(0), not_utf8: 1, ..Tally::default() }, newest));
+        return Ok((
+            SearchCounts { searched: Some(0), not_utf8: 1, ..SearchCounts::default() },
+            newest,
+        ));
     }
-    let hunt = Hunt::new(query, watch, &turn.progress, newest);
+    let search = NewestFirst::new(query, stop_check, &turn.progress, newest);
     let directory = match target.opened {
-        Opened::Directory(directory) => directory,
-        Opened::File(file) => {
-            let mut worker = Worker::new(&hunt);
-            worker.look_into_named(&file, &target.path)?;
-            let (tally, _) = newest_first::gather(vec![worker]);
-            return Ok((tally, hunt.into_newest()));
+        OpenTarget::Directory(directory) => directory,
+        OpenTarget::File(file) => {
+            let mut worker = Worker::new(&search);
+            worker.search_named(&file, &target.path)?;
+            let (counts, _) = newest_first::merge_workers(vec![worker]);
+            return Ok((counts, search.into_newest()));
         }
     };
-    let reader = RuleReader::new(turn, &query.cwd);
+    let loader = RuleLoader::new(turn, &query.cwd);
     let base = std::fs::canonicalize(&target.path).ok();
-    let above = base.as_deref().map_or_else(Level::none, |base| reader.above(base));
-    let top = Arc::new(Folder { directory, path: target.path.as_path().into() });
-    let rules =
-        Rules { include: query.overrides.clone(), global: reader.global(), top: target.path, base };
-    let walk = Walk::new(&top, &rules, &reader, &above, watch);
+    let above = base.as_deref().map_or_else(RuleLevel::none, |base| loader.load_above(base));
+    let top = Arc::new(OpenFolder { directory, path: target.path.as_path().into() });
+    let rules = Rules {
+        include: query.overrides.clone(),
+        global: loader.load_global(),
+        top: target.path,
+        base,
+    };
+    let walk = Walk::new(&top, &rules, &loader, &above, stop_check);
 
-    let workers = walk.crew.run(
-        || Worker::new(&hunt),
+    let workers = walk.queue.run(
+        || Worker::new(&search),
         |worker, next| {
             let walker = Walker::new(&walk);
-            let passed = walker.run(next, |folder, name| worker.visit(&top, folder, name))?;
-            worker.pass(&passed);
+            let skipped = walker.run(next, |folder, name| worker.visit(&top, folder, name))?;
+            worker.add_skipped(&skipped);
             Ok(())
         },
     )?;
-    let (mut tally, waiting) = newest_first::gather(workers);
-    tally.add(&hunt.newest_first(waiting, &top)?);
-    if let Err(error) = top.directory.check_whole() {
+    let (mut counts, deferred) = newest_first::merge_workers(workers);
+    counts.add(&search.search_newest(deferred, &top)?);
+    if let Err(error) = top.directory.check_complete() {
         let error = ToolError::io("path could not be searched whole", &error);
         return Err(SearchFailure::Failed(error));
     }
-    Ok((tally, hunt.into_newest()))
+    Ok((counts, search.into_newest()))
 }
 
-impl Tally {
-    pub(crate) fn add(&mut self, other: &Tally) {
+impl SearchCounts {
+    pub(crate) fn add(&mut self, other: &SearchCounts) {
         self.searched = self.searched.zip(other.searched).map(|(one, other)| one + other);
         self.unreadable += other.unreadable;
         self.not_utf8 += other.not_utf8;

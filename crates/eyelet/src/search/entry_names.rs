@@ -4,24 +4,24 @@ use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
 
-use crate::cancel::{Stop, Watch};
+use crate::cancel::{Stop, StopCheck};
 use crate::text::entry_tree::EntryKind;
 
 use crate::fs::directory::Directory;
 
-/// How many entries are read between two looks at the watch.
+/// How many entries are read between two looks at the stop_check.
 const ENTRIES_PER_CHECK: usize = 1024;
 /// Room for names that is kept for the next directory; more is given back.
-const KEPT_BYTES: usize = 256 * 1024;
+const MAX_REUSED_BYTES: usize = 256 * 1024;
 
-/// Names, one behind the other.
+/// EntryNames, one behind the other.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct EntryNames {
     bytes: Vec<u8>,
     ends: Vec<(usize, EntryKind)>,
 }
 
-impl Names {
+impl EntryNames {
     pub(crate) fn push(&mut self, name: &OsStr, kind: EntryKind) {
         self.bytes.extend_from_slice(name.as_bytes());
         self.ends.push((self.bytes.len(), kind));
@@ -41,8 +41,8 @@ impl Names {
     }
 
     fn clear(&mut self) {
-        if self.bytes.capacity() > KEPT_BYTES {
-            *self = Names::default();
+        if self.bytes.capacity() > MAX_REUSED_BYTES {
+            *self = EntryNames::default();
         }
         self.bytes.clear();
         self.ends.clear();
@@ -51,26 +51,30 @@ impl Names {
 
 /// Whether a directory was read to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Listed {
-    Whole,
+pub(crate) enum ReadStatus {
+    Complete,
     /// The system gave an error; the names before it count.
-    Broken,
+    Partial,
 }
 
-impl Names {
+impl EntryNames {
     /// Takes up everything in a directory that is not hidden, links and the like included, in
     /// place of what was there.
-    pub(crate) fn fill(&mut self, directory: &Directory, watch: &Watch) -> Result<Listed, Stop> {
+    pub(crate) fn fill(
+        &mut self,
+        directory: &Directory,
+        stop_check: &StopCheck,
+    ) -> Result<ReadStatus, Stop> {
         self.clear();
         let mut stop = Ok(());
         let read = directory.each(|name, kind| {
             self.push(name, kind);
             if self.len() % ENTRIES_PER_CHECK == 0 {
-                stop = watch.check();
+                stop = stop_check.check();
             }
             if stop.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         stop?;
-        Ok(if read.is_ok() { Listed::Whole } else { Listed::Broken })
+        Ok(if read.is_ok() { ReadStatus::Complete } else { ReadStatus::Partial })
     }
 }

@@ -3,7 +3,7 @@ use grep_regex::RegexMatcher;
 
 use super::*;
 
-/// Words that follow each other, overlap, and stand at both ends of lines and pieces.
+/// Words that follow each other, overlap, and stand at both matches_at_end of lines and pieces.
 #[test]
 fn every_size_of_piece_gives_the_answer_of_the_lines() {
     let patterns =
@@ -22,7 +22,7 @@ fn every_size_of_piece_gives_the_answer_of_the_lines() {
                 .any(|line| matcher.is_match(line).unwrap());
             let mut buffer = vec![0; 1 + random.usize(..20)];
             for origin in [Origin::Named, Origin::Walked] {
-                let answer = lines.hold(text.as_slice(), origin, &mut buffer).unwrap();
+                let answer = lines.search(text.as_slice(), origin, &mut buffer).unwrap();
                 let text = String::from_utf8_lossy(&text);
                 assert_eq!(answer, Some(expected), "{pattern} in {text:?} by {}", buffer.len());
             }
@@ -30,14 +30,14 @@ fn every_size_of_piece_gives_the_answer_of_the_lines() {
     }
 }
 
-/// A NUL ends a line of a file that was named, and the search of one that was found.
+/// A NUL matches_at_end a line of a file that was named, and the search of one that was found.
 #[test]
 fn a_nul_is_seen_where_bytes_are_passed_over() {
     let lines = LongLines::new("abb").unwrap();
-    let hold = |text: &[u8], origin| lines.hold(text, origin, &mut [0; 16]).unwrap();
-    assert!(lines.starts.is_some());
+    let search = |text: &[u8], origin| lines.search(text, origin, &mut [0; 16]).unwrap();
+    assert!(lines.prefixes.is_some());
     let text = b"xxxxxxxxxxxxxxxxxxxxxx\0xxxxxxxxxxxabbxxxxxxxxxxxxxxx";
-    assert_eq!(hold(text, Origin::Named), Some(true));
-    assert_eq!(hold(text, Origin::Walked), Some(false));
-    assert_eq!(hold(b"xxxxxxxxxxxxa\0bbxxxxx", Origin::Named), Some(false));
+    assert_eq!(search(text, Origin::Named), Some(true));
+    assert_eq!(search(text, Origin::Walked), Some(false));
+    assert_eq!(search(b"xxxxxxxxxxxxa\0bbxxxxx", Origin::Named), Some(false));
 }

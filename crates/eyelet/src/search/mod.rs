@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "reads files and starts rg")]
 
+pub(crate) mod deferred_files;
 pub(crate) mod embedded;
 pub(crate) mod entry_names;
 pub(crate) mod ignore;
@@ -10,6 +11,5 @@ pub(crate) mod match_file;
 pub(crate) mod newest_first;
 pub(crate) mod query;
 pub(crate) mod rg_process;
-pub(crate) mod waiting_files;
 pub(crate) mod walk;
 pub(crate) mod work_queue;

@@ -15,8 +15,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{AtFlags, CWD};
 
-use crate::cancel::{Stop, Watch};
-use crate::context::{Reach, TurnContext};
+use crate::cancel::{Stop, StopCheck};
+use crate::context::{PathScope, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::STOP_INTERVAL;
 use crate::text::newest_page::Hit;
@@ -24,11 +24,11 @@ use crate::text::truncate;
 
 use crate::exec::find_program;
 use crate::paths::confined_path::OpenFailure;
-use crate::search::embedded::{Query, SearchFailure, Tally, Target, modified};
+use crate::search::embedded::{Query, SearchCounts, SearchFailure, Target, modified};
 
-const PROGRAM: &str = "rg";
+const RG: &str = "rg";
 /// Of what `rg` complains, this many bytes are kept.
-const MAX_COMPLAINT_BYTES: usize = 8 * 1024;
+const MAX_ERROR_BYTES: usize = 8 * 1024;
 /// A line above this many bytes is no path, and is dropped.
 const MAX_PATH_BYTES: usize = 64 * 1024;
 /// How often a process that closed its output is asked whether it has ended.
@@ -39,14 +39,14 @@ pub(crate) fn search(
     query: &Query,
     target: &Target,
     turn: &TurnContext,
-    watch: &Watch,
+    stop_check: &StopCheck,
     mut hit: impl FnMut(Hit),
-) -> Result<Tally, SearchFailure> {
-    watch.check()?;
-    let mut tally = Tally::default();
-    let mut lines = Lines::default();
-    let mut running = Running::start(query, target, turn)?;
-    let (status, complaint) = running.finish(watch, |bytes| {
+) -> Result<SearchCounts, SearchFailure> {
+    stop_check.check()?;
+    let mut counts = SearchCounts::default();
+    let mut lines = LineSplitter::default();
+    let mut running = RgProcess::start(query, target, turn)?;
+    let (status, error_text) = running.finish(stop_check, |bytes| {
         lines.feed(bytes, |line| match std::str::from_utf8(line) {
             Ok("") => {}
             Ok(path) => {
@@ -54,12 +54,12 @@ pub(crate) fn search(
                     hit(Hit { path: path.to_owned(), modified });
                 }
             }
-            Err(_) => tally.not_utf8 += 1,
+            Err(_) => counts.not_utf8 += 1,
         });
     })?;
     match status.code() {
-        Some(0 | 1) => Ok(tally),
-        code => Err(SearchFailure::Failed(failed(&why(code, status, &complaint)))),
+        Some(0 | 1) => Ok(counts),
+        code => Err(SearchFailure::Failed(failed(&why(code, status, &error_text)))),
     }
 }
 
@@ -67,23 +67,23 @@ fn failed(why: &str) -> ToolError {
     ToolError::new(ErrorCode::SearchFailed, format!("rg failed: {why}"))
 }
 
-fn why(code: Option<i32>, status: ExitStatus, complaint: &[u8]) -> String {
-    let complaint = String::from_utf8_lossy(complaint);
-    let complaint = complaint.trim();
-    let complaint = complaint.strip_prefix("rg: ").unwrap_or(complaint);
+fn why(code: Option<i32>, status: ExitStatus, error_text: &[u8]) -> String {
+    let error_text = String::from_utf8_lossy(error_text);
+    let error_text = error_text.trim();
+    let error_text = error_text.strip_prefix("rg: ").unwrap_or(error_text);
     match (code, status.signal()) {
         (_, Some(signal)) => format!("it was ended by signal {signal}"),
         // `--no-messages` keeps it silent about these.
-        (Some(2), None) if complaint.is_empty() => "some files could not be read".to_owned(),
-        (Some(code), None) if complaint.is_empty() => format!("it ended with exit code {code}"),
-        _ => truncate::at_most(complaint, MAX_COMPLAINT_BYTES).to_owned(),
+        (Some(2), None) if error_text.is_empty() => "some files could not be read".to_owned(),
+        (Some(code), None) if error_text.is_empty() => format!("it ended with exit code {code}"),
+        _ => truncate::at_most(error_text, MAX_ERROR_BYTES).to_owned(),
     }
 }
 
 /// When a hit was changed last, none where it is gone; or nothing at all where the turn may not open
 /// it.
 fn modified_at(path: &str, turn: &TurnContext) -> Option<Option<i128>> {
-    if turn.reach == Reach::Everything && turn.hidden.is_nothing() {
+    if turn.path_scope == PathScope::Everything && turn.deny_list.is_empty() {
         let stat = rustix::fs::statat(CWD, path, AtFlags::empty());
         return Some(stat.ok().map(|stat| modified(&stat)));
     }
@@ -105,14 +105,14 @@ fn not_launched(why: &str) -> SearchFailure {
 }
 
 /// A process that does not outlive this value.
-struct Running {
+struct RgProcess {
     child: Child,
     reaped: bool,
 }
 
-impl Running {
+impl RgProcess {
     fn start(query: &Query, target: &Target, turn: &TurnContext) -> Result<Self, SearchFailure> {
-        let program = find_program::find(PROGRAM, &turn.environment)
+        let program = find_program::find(RG, &turn.environment)
             .ok_or_else(|| not_launched("it is not on PATH"))?;
         let mut command = Command::new(program);
         command.args(["--files-with-matches", "--sortr=modified", "--regexp"]).arg(&query.pattern);
@@ -126,27 +126,27 @@ impl Running {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.process_group(0).spawn();
         let child = child.map_err(|error| not_launched(&error.to_string()))?;
-        Ok(Running { child, reaped: false })
+        Ok(RgProcess { child, reaped: false })
     }
 
     /// Feeds the output to `feed` until the process has ended. Returns what it complained of.
     fn finish(
         &mut self,
-        watch: &Watch,
+        stop_check: &StopCheck,
         mut feed: impl FnMut(&[u8]),
     ) -> Result<(ExitStatus, Vec<u8>), SearchFailure> {
         let (mut output, mut errors) = (self.child.stdout.take(), self.child.stderr.take());
         let mut buffer = vec![0; MAX_PATH_BYTES];
-        let mut complaint = Vec::new();
+        let mut error_text = Vec::new();
         while output.is_some() || errors.is_some() {
-            let ready = wait_for(output.as_ref(), errors.as_ref(), watch)?;
+            let ready = wait_for(output.as_ref(), errors.as_ref(), stop_check)?;
             if ready.output {
                 read_some(&mut output, &mut buffer, &mut feed);
             }
             if ready.errors {
                 read_some(&mut errors, &mut buffer, |bytes| {
-                    let room = (2 * MAX_COMPLAINT_BYTES).saturating_sub(complaint.len());
-                    complaint.extend(bytes.iter().take(room));
+                    let room = (2 * MAX_ERROR_BYTES).saturating_sub(error_text.len());
+                    error_text.extend(bytes.iter().take(room));
                 });
             }
         }
@@ -154,10 +154,10 @@ impl Running {
             match self.child.try_wait() {
                 Ok(Some(status)) => {
                     self.reaped = true;
-                    return Ok((status, complaint));
+                    return Ok((status, error_text));
                 }
                 Ok(None) => {
-                    watch.check()?;
+                    stop_check.check()?;
                     std::thread::sleep(EXIT_INTERVAL);
                 }
                 Err(error) => return Err(SearchFailure::Failed(failed(&error.to_string()))),
@@ -166,7 +166,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RgProcess {
     fn drop(&mut self) {
         if self.reaped {
             return;
@@ -186,18 +186,18 @@ struct Ready {
     errors: bool,
 }
 
-/// Waits until one of the pipes has something or is closed, and looks at the watch meanwhile.
+/// Waits until one of the pipes has something or is closed, and looks at the stop_check meanwhile.
 fn wait_for(
     output: Option<&impl AsFd>,
     errors: Option<&impl AsFd>,
-    watch: &Watch,
+    stop_check: &StopCheck,
 ) -> Result<Ready, Stop> {
     let output = output.map(AsFd::as_fd);
     let errors = errors.map(AsFd::as_fd);
     loop {
-        watch.check()?;
-        let interval = Timespec::try_from(STOP_INTERVAL.min(watch.left())).unwrap_or_default();
-        let mut pipes: Vec<_> = [output, errors].into_iter().flatten().map(polled).collect();
+        stop_check.check()?;
+        let interval = Timespec::try_from(STOP_INTERVAL.min(stop_check.left())).unwrap_or_default();
+        let mut pipes: Vec<_> = [output, errors].into_iter().flatten().map(poll_fd).collect();
         if !matches!(rustix::event::poll(&mut pipes, Some(&interval)), Ok(1..)) {
             continue;
         }
@@ -207,7 +207,7 @@ fn wait_for(
     }
 }
 
-fn polled(pipe: BorrowedFd<'_>) -> PollFd<'_> {
+fn poll_fd(pipe: BorrowedFd<'_>) -> PollFd<'_> {
     PollFd::from_borrowed_fd(pipe, PollFlags::IN)
 }
 
@@ -223,12 +223,12 @@ fn read_some(pipe: &mut Option<impl Read>, buffer: &mut [u8], mut feed: impl FnM
 
 /// Cuts a stream into lines. What is longer than a path can be is dropped.
 #[derive(Default)]
-struct Lines {
+struct LineSplitter {
     rest: Vec<u8>,
     dropping: bool,
 }
 
-impl Lines {
+impl LineSplitter {
     fn feed(&mut self, bytes: &[u8], mut line: impl FnMut(&[u8])) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, ended) = match piece.strip_suffix(b"\n") {

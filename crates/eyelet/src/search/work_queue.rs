@@ -1,7 +1,7 @@
-//! Work that several threads share: each takes the newest piece, and may add more.
+//! Work that several threads share: each takes the newest item, and may add more.
 //!
-//! A stack behind a lock: a piece is a directory or dozens of files, so that the lock costs nothing
-//! beside it, and the last directory found is the next one read, which keeps the stack short.
+//! A stack behind a lock: a item is a directory or dozens of files, so that the lock costs nothing
+//! beside it, and the last directory found is the next run_worker read, which keeps the stack short.
 
 use std::panic::resume_unwind;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,11 +19,11 @@ pub(crate) fn cores() -> usize {
 }
 
 /// Pieces of work that wait.
-pub(crate) struct Crew<T> {
+pub(crate) struct WorkQueue<T> {
     state: Mutex<State<T>>,
     wake: Condvar,
-    /// With so many pieces waiting, other threads are worth their start.
-    enough: usize,
+    /// With so many items waiting, other threads are worth their start.
+    parallel_from: usize,
 }
 
 struct State<T> {
@@ -33,28 +33,28 @@ struct State<T> {
     closed: bool,
 }
 
-impl<T> Crew<T> {
-    /// With the pieces of work to begin with, the first one to be taken last. Other threads join
-    /// once `enough` pieces wait.
-    pub(crate) fn new(waiting: Vec<T>, enough: usize) -> Self {
+impl<T> WorkQueue<T> {
+    /// With the items of work to begin with, the first run_worker to be taken last. Other threads join
+    /// once `parallel_from` items wait.
+    pub(crate) fn new(waiting: Vec<T>, parallel_from: usize) -> Self {
         let state = State { waiting, workers: 1, idle: 0, closed: false };
-        Crew { state: Mutex::new(state), wake: Condvar::new(), enough }
+        WorkQueue { state: Mutex::new(state), wake: Condvar::new(), parallel_from }
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets pieces wait for whoever is free first.
-    pub(crate) fn add(&self, pieces: impl Iterator<Item = T>) {
+    /// Lets items wait for whoever is free first.
+    pub(crate) fn add(&self, items: impl Iterator<Item = T>) {
         let mut state = self.state();
-        state.waiting.extend(pieces);
+        state.waiting.extend(items);
         if state.idle > 0 {
             self.wake.notify_all();
         }
     }
 
-    /// The next piece, once there is one. None when all is done or the crew is closed.
+    /// The next item, once there is run_worker. None when all is done or the queue is closed.
     fn next(&self) -> Option<T> {
         let mut state = self.state();
         state.idle += 1;
@@ -62,9 +62,9 @@ impl<T> Crew<T> {
             if state.closed {
                 return None;
             }
-            if let Some(piece) = state.waiting.pop() {
+            if let Some(item) = state.waiting.pop() {
                 state.idle -= 1;
-                return Some(piece);
+                return Some(item);
             }
             if state.idle == state.workers {
                 state.closed = true;
@@ -82,33 +82,33 @@ impl<T> Crew<T> {
     }
 }
 
-impl<T: Send> Crew<T> {
-    /// Lets `work` be done by this thread, and by others as well once there is enough for them;
-    /// `work` takes pieces until there are none. Gives back who worked, with what each has.
+impl<T: Send> WorkQueue<T> {
+    /// Lets `work` be done by this thread, and by others as well once there is parallel_from for them;
+    /// `work` takes items until there are none. Gives back who worked, with what each has.
     ///
     /// # Errors
     /// The first worker's stop. Nobody goes on then.
     pub(crate) fn run<W: Send>(
         &self,
-        hire: impl Fn() -> W + Sync,
+        new_worker: impl Fn() -> W + Sync,
         work: impl Fn(&mut W, &mut dyn FnMut() -> Option<T>) -> Result<(), Stop> + Sync,
     ) -> Result<Vec<W>, Stop> {
-        let one = |next: &mut dyn FnMut() -> Option<T>| {
+        let run_worker = |next: &mut dyn FnMut() -> Option<T>| {
             // Nobody waits for a worker that stopped or panicked.
-            let _closer = Closer(self);
-            let mut worker = hire();
+            let _closer = CloseOnDrop(self);
+            let mut worker = new_worker();
             work(&mut worker, next).map(|()| worker)
         };
         thread::scope(|scope| {
             let mut others = Vec::new();
-            let mut alone = true;
-            let own = one(&mut || {
-                if alone && self.state().waiting.len() >= self.enough {
-                    alone = false;
+            let mut is_alone = true;
+            let own = run_worker(&mut || {
+                if is_alone && self.state().waiting.len() >= self.parallel_from {
+                    is_alone = false;
                     for _ in 1..cores().min(MAX_WORKERS) {
                         self.state().workers += 1;
-                        let started =
-                            thread::Builder::new().spawn_scoped(scope, || one(&mut || self.next()));
+                        let started = thread::Builder::new()
+                            .spawn_scoped(scope, || run_worker(&mut || self.next()));
                         let Ok(other) = started else {
                             self.state().workers -= 1;
                             break;
@@ -126,10 +126,10 @@ impl<T: Send> Crew<T> {
     }
 }
 
-/// Closes the crew when it is dropped.
-struct Closer<'c, T>(&'c Crew<T>);
+/// Closes the queue when it is dropped.
+struct CloseOnDrop<'c, T>(&'c WorkQueue<T>);
 
-impl<T> Drop for Closer<'_, T> {
+impl<T> Drop for CloseOnDrop<'_, T> {
     fn drop(&mut self) {
         self.0.close();
     }

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use crate::text::escape;
 use crate::text::head_tail::Shown;
-use crate::text::reply_budget::{Extent, ReplyBudget};
+use crate::text::reply_budget::{ReplyBudget, TextSize};
 use crate::text::truncate;
 
-/// How much of the reason is told why a stream is not kept.
-const MAX_REASON: usize = 100;
+/// How much of the reason is told why a stream is not saved.
+const MAX_REASON_BYTES: usize = 100;
 /// How much of a protected path is told in the header.
-pub(crate) const MAX_NOTED_PATH: usize = 200;
+pub(crate) const MAX_NOTED_PATH_BYTES: usize = 200;
 /// What the note of it takes, with a number and the words around them.
-pub(crate) const MAX_NOTE: usize = MAX_NOTED_PATH + 80;
+pub(crate) const MAX_NOTE_BYTES: usize = MAX_NOTED_PATH_BYTES + 80;
 
 /// One stream of a command: what is shown of it, and where the rest is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +27,12 @@ pub struct StreamReport {
     /// shown of it: it is counted in bytes alone then.
     pub lines: Option<u64>,
     /// What became of a stream that is not shown whole.
-    pub kept: Option<Kept>,
+    pub saved: Option<SavedOutput>,
 }
 
 /// What became of a stream that is not shown whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum SavedOutput {
     /// All of it is in the file, raw.
     Whole {
         /// The file.
@@ -46,7 +46,7 @@ pub enum Kept {
         bytes: u64,
     },
     /// It could not be written.
-    Lost {
+    Failed {
         /// Why.
         reason: String,
     },
@@ -87,20 +87,20 @@ impl StreamReport {
 
     /// The file that keeps it, all or its start.
     pub fn file(&self) -> Option<&PathBuf> {
-        match self.kept.as_ref()? {
-            Kept::Whole { file } | Kept::Start { file, .. } => Some(file),
-            Kept::Lost { .. } => None,
+        match self.saved.as_ref()? {
+            SavedOutput::Whole { file } | SavedOutput::Start { file, .. } => Some(file),
+            SavedOutput::Failed { .. } => None,
         }
     }
 
-    /// Why not all of it is kept.
-    pub fn spill_error(&self) -> Option<String> {
-        match self.kept.as_ref()? {
-            Kept::Whole { .. } => None,
-            Kept::Start { bytes, .. } => {
+    /// Why not all of it is saved.
+    pub fn save_error(&self) -> Option<String> {
+        match self.saved.as_ref()? {
+            SavedOutput::Whole { .. } => None,
+            SavedOutput::Start { bytes, .. } => {
                 Some(format!("only the first {bytes} of {} bytes are kept", self.total_bytes))
             }
-            Kept::Lost { reason } => Some(reason.clone()),
+            SavedOutput::Failed { reason } => Some(reason.clone()),
         }
     }
 
@@ -121,18 +121,18 @@ impl StreamReport {
         let separator = if lines.is_empty() { "" } else { ", " };
         let mut summary = format!("{lines}{separator}{} bytes, {shown} shown", self.total_bytes);
         // Writing to a string cannot fail.
-        let _ = match &self.kept {
-            Some(Kept::Whole { file }) => {
+        let _ = match &self.saved {
+            Some(SavedOutput::Whole { file }) => {
                 write!(summary, ", all in {}", escape::name(file.as_os_str()))
             }
-            Some(Kept::Start { file, bytes }) => {
+            Some(SavedOutput::Start { file, bytes }) => {
                 write!(summary, ", first {bytes} bytes in {}", escape::name(file.as_os_str()))
             }
-            Some(Kept::Lost { reason }) => {
+            Some(SavedOutput::Failed { reason }) => {
                 write!(
                     summary,
                     ", not kept: {}",
-                    truncate::at_most(&escape::text(reason), MAX_REASON)
+                    truncate::at_most(&escape::text(reason), MAX_REASON_BYTES)
                 )
             }
             None => Ok(()),
@@ -152,16 +152,16 @@ impl StreamReport {
 
 /// What is left of a reply for the two streams, where a file's path may take `path_bytes`, and a note
 /// of protected paths `note_bytes`.
-pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) -> Extent {
+pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) -> TextSize {
     // Twice four numbers of up to 20 digits, one of what was removed, and the words between and
     // around them.
     const NUMBERS_AND_WORDS: usize = 540;
-    let paths = 2 * path_bytes.max(MAX_REASON) + path_bytes;
+    let paths = 2 * path_bytes.max(MAX_REASON_BYTES) + path_bytes;
     budget.beside(NUMBERS_AND_WORDS + paths + note_bytes, 5)
 }
 
-/// The whole answer. `status` says how the command ended, `notes` what else its caller has to know.
-pub(crate) fn answer(
+/// The whole render. `status` says how the command ended, `notes` what else its caller has to know.
+pub(crate) fn render(
     status: &str,
     stdout: &StreamReport,
     stderr: &StreamReport,

@@ -2,38 +2,38 @@ use expect_test::expect;
 
 use super::*;
 use crate::text::head_tail::Piece;
-use crate::text::removed_files::Removed;
+use crate::text::removed_files::RemovedFiles;
 
 fn whole(text: &str, lines: u64) -> StreamReport {
     let shown = Shown::Whole(text.to_owned());
-    StreamReport { shown, total_bytes: text.len() as u64, lines: Some(lines), kept: None }
+    StreamReport { shown, total_bytes: text.len() as u64, lines: Some(lines), saved: None }
 }
 
 fn piece(text: &str) -> Piece {
     Piece { text: text.to_owned(), bytes: text.len() as u64 }
 }
 
-fn cut(shown: Shown, kept: Kept) -> StreamReport {
-    StreamReport { shown, total_bytes: 1_000, lines: Some(40), kept: Some(kept) }
+fn cut(shown: Shown, saved: SavedOutput) -> StreamReport {
+    StreamReport { shown, total_bytes: 1_000, lines: Some(40), saved: Some(saved) }
 }
 
-/// The answer of a call that removed nothing.
-fn answer(status: &str, stdout: &StreamReport, stderr: &StreamReport) -> String {
-    super::answer(status, stdout, stderr, [])
+/// The render of a call that removed nothing.
+fn render(status: &str, stdout: &StreamReport, stderr: &StreamReport) -> String {
+    super::render(status, stdout, stderr, [])
 }
 
-fn file() -> Kept {
-    Kept::Whole { file: "/tmp/f".into() }
+fn file() -> SavedOutput {
+    SavedOutput::Whole { file: "/tmp/f".into() }
 }
 
 #[test]
 fn streams_that_fit_are_counted_in_lines() {
     let stderr = whole("oh\nno", 2);
     let text = [
-        answer("exit 0", &whole("", 0), &whole("", 0)),
-        answer("exit 0", &whole("a\nb\nc\n", 3), &whole("", 0)),
-        answer("exit 1", &whole("a", 1), &stderr),
-        answer("cancelled", &whole("", 0), &stderr),
+        render("exit 0", &whole("", 0), &whole("", 0)),
+        render("exit 0", &whole("a\nb\nc\n", 3), &whole("", 0)),
+        render("exit 1", &whole("a", 1), &stderr),
+        render("cancelled", &whole("", 0), &stderr),
     ];
     expect![[r#"
         [exit 0; stdout empty; stderr empty]
@@ -62,10 +62,10 @@ fn a_cut_stream_says_what_is_shown_and_where_all_of_it_is() {
     let both = Shown::Both { head: piece("start\n"), tail: piece("end\n") };
     let open = Shown::Both { head: piece("sta"), tail: piece("end") };
     let text = [
-        answer("exit 0", &cut(Shown::Head(piece("start")), file()), &whole("", 0)),
-        answer("exit 0", &cut(Shown::Tail(piece("end")), file()), &whole("", 0)),
-        answer("exit 0", &cut(both, file()), &whole("", 0)),
-        answer("timed out after 2 s", &whole("", 0), &cut(open, file())),
+        render("exit 0", &cut(Shown::Head(piece("start")), file()), &whole("", 0)),
+        render("exit 0", &cut(Shown::Tail(piece("end")), file()), &whole("", 0)),
+        render("exit 0", &cut(both, file()), &whole("", 0)),
+        render("timed out after 2 s", &whole("", 0), &cut(open, file())),
     ];
     expect![[r#"
         [exit 0; stdout 40 lines, 1000 bytes, first 5 shown, all in /tmp/f; stderr empty]
@@ -91,9 +91,9 @@ fn a_cut_stream_says_what_is_shown_and_where_all_of_it_is() {
 #[test]
 fn a_stream_that_is_not_kept_whole_says_so() {
     let head = || Shown::Head(piece("start"));
-    let start = Kept::Start { file: "/tmp/f".into(), bytes: 700 };
-    let lost = Kept::Lost { reason: "no space\nleft".to_owned() };
-    let text = answer("exit 0", &cut(head(), start), &cut(head(), lost));
+    let start = SavedOutput::Start { file: "/tmp/f".into(), bytes: 700 };
+    let lost = SavedOutput::Failed { reason: "no space\nleft".to_owned() };
+    let text = render("exit 0", &cut(head(), start), &cut(head(), lost));
     expect![[r#"
         [exit 0; stdout 40 lines, 1000 bytes, first 5 shown, first 700 bytes in /tmp/f; stderr 40 lines, 1000 bytes, first 5 shown, not kept: no space\nleft]
         start
@@ -104,19 +104,19 @@ fn a_stream_that_is_not_kept_whole_says_so() {
 
 #[test]
 fn lines_that_were_not_counted_are_not_told() {
-    let kept = Kept::Start { file: "/tmp/f".into(), bytes: 700 };
-    let stdout = StreamReport { lines: None, ..cut(Shown::Head(piece("start")), kept) };
+    let saved = SavedOutput::Start { file: "/tmp/f".into(), bytes: 700 };
+    let stdout = StreamReport { lines: None, ..cut(Shown::Head(piece("start")), saved) };
     expect![[r#"
         [exit 0; stdout 1000 bytes, first 5 shown, first 700 bytes in /tmp/f; stderr empty]
         start"#]]
-    .assert_eq(&answer("exit 0", &stdout, &whole("", 0)));
+    .assert_eq(&render("exit 0", &stdout, &whole("", 0)));
 }
 
 #[test]
 fn what_had_to_go_is_told_in_the_header_one_by_name() {
-    let mut removed = Removed::default();
-    let told = |removed: &Removed| {
-        super::answer("exit 0", &whole("a", 1), &whole("", 0), removed.summary())
+    let mut removed = RemovedFiles::default();
+    let told = |removed: &RemovedFiles| {
+        super::render("exit 0", &whole("a", 1), &whole("", 0), removed.summary())
     };
     removed.add("/tmp/one".into());
     assert_eq!(

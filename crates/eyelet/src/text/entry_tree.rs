@@ -20,20 +20,20 @@ pub enum EntryKind {
 }
 
 /// A name as it is on disk and as it is shown.
-pub(crate) struct Name {
+pub(crate) struct EntryName {
     pub(crate) raw: OsString,
     /// Where it differs from `raw`.
     escaped: Option<Box<str>>,
     pub(crate) kind: EntryKind,
 }
 
-impl Name {
+impl EntryName {
     pub(crate) fn new(raw: OsString, kind: EntryKind) -> Self {
         let escaped = match escape::name(&raw) {
             Cow::Borrowed(_) => None,
             Cow::Owned(text) => Some(text.into()),
         };
-        Name { raw, escaped, kind }
+        EntryName { raw, escaped, kind }
     }
 
     pub(crate) fn shown(&self) -> &[u8] {
@@ -41,7 +41,7 @@ impl Name {
     }
 
     /// By what is shown; names that look the same, by their bytes.
-    pub(crate) fn order(&self, other: &Name) -> Ordering {
+    pub(crate) fn order(&self, other: &EntryName) -> Ordering {
         self.shown().cmp(other.shown()).then_with(|| self.raw.cmp(&other.raw))
     }
 
@@ -64,31 +64,31 @@ impl Name {
 
 /// Names with their parents, so that a path costs one name and no deep tree is walked recursively.
 #[derive(Default)]
-pub(crate) struct Tree(Vec<Node>);
+pub(crate) struct EntryTree(Vec<EntryNode>);
 
-pub(crate) struct Node {
+pub(crate) struct EntryNode {
     pub(crate) parent: Option<usize>,
     pub(crate) level: usize,
-    pub(crate) name: Name,
+    pub(crate) name: EntryName,
 }
 
-impl Tree {
+impl EntryTree {
     /// Adds an entry and returns its place.
-    pub(crate) fn add(&mut self, node: Node) -> usize {
+    pub(crate) fn add(&mut self, node: EntryNode) -> usize {
         self.0.push(node);
         self.0.len() - 1
     }
 
-    pub(crate) fn node(&self, id: usize) -> Option<&Node> {
+    pub(crate) fn node(&self, id: usize) -> Option<&EntryNode> {
         self.0.get(id)
     }
 
-    pub(crate) fn node_mut(&mut self, id: usize) -> Option<&mut Node> {
+    pub(crate) fn node_mut(&mut self, id: usize) -> Option<&mut EntryNode> {
         self.0.get_mut(id)
     }
 
     /// The directory that an entry is in, unless that is the top.
-    pub(crate) fn parent(&self, node: &Node) -> Option<(usize, &Node)> {
+    pub(crate) fn parent(&self, node: &EntryNode) -> Option<(usize, &EntryNode)> {
         let id = node.parent?;
         Some((id, self.node(id)?))
     }
@@ -112,7 +112,7 @@ impl Tree {
     /// The place of each entry by path, component by component, a directory before what is in it.
     ///
     /// Nothing is compared: the entries of a directory were added in their order, after it.
-    pub(crate) fn places(&self) -> Vec<usize> {
+    pub(crate) fn sorted_positions(&self) -> Vec<usize> {
         let mut sizes = vec![1; self.0.len()];
         for (id, node) in self.0.iter().enumerate().rev() {
             let size = sizes.get(id).copied().unwrap_or(0);
@@ -120,7 +120,7 @@ impl Tree {
                 *above += size;
             }
         }
-        let mut places = Vec::with_capacity(self.0.len());
+        let mut sorted_positions = Vec::with_capacity(self.0.len());
         let mut free = Vec::with_capacity(self.0.len());
         let mut free_at_top = 0;
         for (node, size) in self.0.iter().zip(sizes) {
@@ -128,9 +128,9 @@ impl Tree {
             let next = next.unwrap_or(&mut free_at_top);
             let place = *next;
             *next += size;
-            places.push(place);
+            sorted_positions.push(place);
             free.push(place + 1);
         }
-        places
+        sorted_positions
     }
 }

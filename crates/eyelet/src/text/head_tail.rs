@@ -5,11 +5,11 @@
 
 use serde::Deserialize;
 
-use crate::text::reply_budget::Extent;
+use crate::text::reply_budget::TextSize;
 use crate::text::truncate;
 
 /// A character has at most four bytes, so three more than the window settle what lies at its edge.
-const EDGE: usize = 3;
+const EDGE_BYTES: usize = 3;
 
 /// Which part of a long stream is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -53,7 +53,7 @@ pub struct Piece {
 
 /// A stream while it comes in.
 #[derive(Debug)]
-pub(crate) struct Capture {
+pub(crate) struct HeadTailBuffer {
     keep: Keep,
     head_window: usize,
     tail_window: usize,
@@ -64,7 +64,7 @@ pub(crate) struct Capture {
     total: u64,
 }
 
-impl Capture {
+impl HeadTailBuffer {
     /// A capture that shows at most `window` bytes of text.
     pub(crate) fn new(keep: Keep, window: usize) -> Self {
         let (head_window, tail_window) = match keep {
@@ -72,13 +72,20 @@ impl Capture {
             Keep::Tail => (0, window),
             Keep::Both => (window - window / 2, window / 2),
         };
-        Capture { keep, head_window, tail_window, head: Vec::new(), tail: Vec::new(), total: 0 }
+        HeadTailBuffer {
+            keep,
+            head_window,
+            tail_window,
+            head: Vec::new(),
+            tail: Vec::new(),
+            total: 0,
+        }
     }
 
     /// Takes the next bytes of the stream.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.total += chunk.len() as u64;
-        let room = (self.head_window + EDGE).saturating_sub(self.head.len());
+        let room = (self.head_window + EDGE_BYTES).saturating_sub(self.head.len());
         let (first, rest) = chunk.split_at(room.min(chunk.len()));
         self.head.extend_from_slice(first);
         self.push_tail(rest);
@@ -86,7 +93,7 @@ impl Capture {
 
     /// The end of the stream is moved to the front only once as much again has come after it.
     fn push_tail(&mut self, chunk: &[u8]) {
-        let wanted = self.tail_window + EDGE;
+        let wanted = self.tail_window + EDGE_BYTES;
         if chunk.len() >= wanted {
             self.tail.clear();
             self.tail.extend_from_slice(last(chunk, wanted));
@@ -105,18 +112,18 @@ impl Capture {
 
     /// Whether nothing more of the stream will be shown.
     pub(crate) fn is_full(&self) -> bool {
-        self.tail_window == 0 && self.head.len() == self.head_window + EDGE
+        self.tail_window == 0 && self.head.len() == self.head_window + EDGE_BYTES
     }
 
     /// Everything that came, in two parts, while it is still held: always up to the window's size.
-    pub(crate) fn everything(&self) -> Option<[&[u8]; 2]> {
+    pub(crate) fn all_bytes(&self) -> Option<[&[u8]; 2]> {
         let held = self.head.len() + self.tail.len();
         (held as u64 == self.total).then_some([&self.head, &self.tail])
     }
 
     /// What is shown, once the stream has ended.
     pub(crate) fn shown(&self) -> Shown {
-        let whole = self.everything().map(|parts| parts.concat());
+        let whole = self.all_bytes().map(|parts| parts.concat());
         if let Some(whole) = &whole {
             let text = String::from_utf8_lossy(whole);
             if text.len() <= self.head_window + self.tail_window {
@@ -126,7 +133,10 @@ impl Capture {
         let head = || start(whole.as_ref().unwrap_or(&self.head), self.head_window);
         let tail = || match &whole {
             Some(whole) => end(whole, self.tail_window),
-            None => end(synchronised(last(&self.tail, self.tail_window + EDGE)), self.tail_window),
+            None => end(
+                from_char_start(last(&self.tail, self.tail_window + EDGE_BYTES)),
+                self.tail_window,
+            ),
         };
         match self.keep {
             Keep::Head => Shown::Head(head()),
@@ -136,33 +146,33 @@ impl Capture {
     }
 }
 
-impl Capture {
+impl HeadTailBuffer {
     /// A capture from which up to `most` bytes of text can be shown, how many is said at the end.
-    pub(crate) fn up_to(keep: Keep, most: usize) -> Self {
+    pub(crate) fn with_max(keep: Keep, most: usize) -> Self {
         let window = if keep == Keep::Both { most.saturating_mul(2) } else { most };
-        Capture::new(keep, window)
+        HeadTailBuffer::new(keep, window)
     }
 
     /// How large the text of the whole stream is.
-    pub(crate) fn extent(&self) -> Extent {
-        let Some(parts) = self.everything() else { return Extent::ENDLESS };
-        Extent::of(&String::from_utf8_lossy(&parts.concat()))
+    pub(crate) fn size(&self) -> TextSize {
+        let Some(parts) = self.all_bytes() else { return TextSize::UNLIMITED };
+        TextSize::measure(&String::from_utf8_lossy(&parts.concat()))
     }
 
     /// What is shown in a share of a reply. A part ends and begins with whole lines, or at a
     /// character where one line is longer than the part.
-    pub(crate) fn shown_within(&self, share: Extent) -> Shown {
-        let whole = self.everything().map(|parts| parts.concat());
+    pub(crate) fn shown_within(&self, share: TextSize) -> Shown {
+        let whole = self.all_bytes().map(|parts| parts.concat());
         if let Some(whole) = &whole {
             let text = String::from_utf8_lossy(whole);
-            if Extent::of(&text).fits(share) {
+            if TextSize::measure(&text).fits(share) {
                 return Shown::Whole(text.into_owned());
             }
         }
         let head_bytes = whole.as_ref().unwrap_or(&self.head);
         let tail_bytes = match &whole {
             Some(whole) => whole,
-            None => synchronised(&self.tail),
+            None => from_char_start(&self.tail),
         };
         match self.keep {
             Keep::Head => Shown::Head(whole_lines_of_start(head_bytes, share)),
@@ -176,7 +186,7 @@ impl Capture {
 }
 
 /// The first lines that fit; a part of the first line where that alone does not.
-fn whole_lines_of_start(bytes: &[u8], share: Extent) -> Piece {
+fn whole_lines_of_start(bytes: &[u8], share: TextSize) -> Piece {
     let piece = start(bytes, share.bytes);
     // Lines end at the same bytes before and after decoding.
     let fitting = bytecount::count(piece.text.as_bytes(), b'\n').min(share.lines);
@@ -187,7 +197,7 @@ fn whole_lines_of_start(bytes: &[u8], share: Extent) -> Piece {
 }
 
 /// The last lines that fit; a part of the last line where that alone does not.
-fn whole_lines_of_end(bytes: &[u8], share: Extent) -> Piece {
+fn whole_lines_of_end(bytes: &[u8], share: TextSize) -> Piece {
     let piece = end(bytes, share.bytes);
     let from = bytes.len() - usize::try_from(piece.bytes).unwrap_or(0).min(bytes.len());
     // The newline that ends the last line does not begin another.
@@ -218,7 +228,7 @@ fn start(bytes: &[u8], limit: usize) -> Piece {
         if chunk.invalid().is_empty() {
             continue;
         }
-        if valid.len() < chunk.valid().len() || piece.text.len() + REPLACED > limit {
+        if valid.len() < chunk.valid().len() || piece.text.len() + REPLACEMENT_BYTES > limit {
             break;
         }
         piece.text.push(char::REPLACEMENT_CHARACTER);
@@ -229,7 +239,7 @@ fn start(bytes: &[u8], limit: usize) -> Piece {
 
 /// The longest end of the text of `bytes` that has at most `limit` bytes.
 fn end(bytes: &[u8], limit: usize) -> Piece {
-    let replaced = |invalid: &[u8]| if invalid.is_empty() { 0 } else { REPLACED };
+    let replaced = |invalid: &[u8]| if invalid.is_empty() { 0 } else { REPLACEMENT_BYTES };
     let length: usize =
         bytes.utf8_chunks().map(|chunk| chunk.valid().len() + replaced(chunk.invalid())).sum();
     let mut excess = length.saturating_sub(limit);
@@ -251,13 +261,13 @@ fn end(bytes: &[u8], limit: usize) -> Piece {
     Piece { text: String::from_utf8_lossy(shown).into_owned(), bytes: shown.len() as u64 }
 }
 
-const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
+const REPLACEMENT_BYTES: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 
 /// `bytes` from where a character, or what is replaced by one, begins for certain: at a byte that
 /// continues none, or after as many that do as no character has.
-fn synchronised(bytes: &[u8]) -> &[u8] {
+fn from_char_start(bytes: &[u8]) -> &[u8] {
     let continues = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
-    let skipped = bytes.iter().take(EDGE).take_while(continues).count();
+    let skipped = bytes.iter().take(EDGE_BYTES).take_while(continues).count();
     bytes.get(skipped..).unwrap_or_default()
 }
 

@@ -44,11 +44,11 @@ fn naive(stream: &[u8], keep: Keep, window: usize) -> Shown {
 }
 
 fn captured(chunks: &[&[u8]], keep: Keep, window: usize) -> Shown {
-    let mut capture = Capture::new(keep, window);
+    let mut capture = HeadTailBuffer::new(keep, window);
     let mut all = Vec::new();
     for chunk in chunks {
         if all.len() <= window {
-            let held = capture.everything().expect("up to the window everything is held");
+            let held = capture.all_bytes().expect("up to the window everything is held");
             assert_eq!(held.concat(), all);
         }
         capture.push(chunk);
@@ -125,7 +125,7 @@ fn large_windows_and_chunks_show_what_the_whole_stream_would() {
 
 #[test]
 fn memory_does_not_grow_with_the_stream() {
-    let mut capture = Capture::new(Keep::Both, 1_000);
+    let mut capture = HeadTailBuffer::new(Keep::Both, 1_000);
     for _ in 0..100_000 {
         capture.push(&[b'x'; 700]);
     }
@@ -147,13 +147,13 @@ fn a_character_across_the_edge_is_left_out_and_not_replaced() {
 
 #[test]
 fn it_is_full_once_nothing_more_will_be_shown() {
-    let mut capture = Capture::new(Keep::Head, 4);
+    let mut capture = HeadTailBuffer::new(Keep::Head, 4);
     capture.push(b"one\ntw");
     assert!(!capture.is_full(), "the bytes at the edge may belong to a character");
     capture.push(b"o\n");
     assert!(capture.is_full());
     for keep in [Keep::Tail, Keep::Both] {
-        let mut capture = Capture::new(keep, 4);
+        let mut capture = HeadTailBuffer::new(keep, 4);
         capture.push(&[b'x'; 100]);
         assert!(!capture.is_full(), "the end is still to come");
     }

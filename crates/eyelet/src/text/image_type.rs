@@ -1,7 +1,7 @@
 //! Which files are images, by their first bytes.
 
 /// How many first bytes tell what an image is.
-pub(crate) const KNOWN_BY: usize = 12;
+pub(crate) const MAGIC_BYTES: usize = 12;
 
 /// The kinds of image that every model's host can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl ImageKind {
 }
 
 /// The kind of image that starts with these bytes.
-pub(crate) fn kind(start: &[u8]) -> Option<ImageKind> {
+pub(crate) fn detect(start: &[u8]) -> Option<ImageKind> {
     if start.starts_with(b"\x89PNG\r\n\x1a\n") {
         Some(ImageKind::Png)
     } else if start.starts_with(b"\xff\xd8\xff") {

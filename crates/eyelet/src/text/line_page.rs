@@ -6,7 +6,7 @@ use memchr::memchr;
 
 /// What part of a stream is wanted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LinePage {
+pub(crate) struct PageRequest {
     /// The first line, from 1.
     pub(crate) offset: u64,
     /// How many lines at most.
@@ -21,7 +21,7 @@ pub(crate) struct LinePage {
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lines {
+pub(crate) struct PageLines {
     /// The lines, cut to their windows, each with its own ending.
     pub(crate) content: String,
     pub(crate) lines_shown: u64,
@@ -33,25 +33,30 @@ pub(crate) struct Lines {
 
 /// Takes the stream piece by piece.
 pub(crate) struct LineScan {
-    page: LinePage,
+    page: PageRequest,
     /// Complete lines so far.
     newlines: u64,
-    line: Window,
-    found: Lines,
+    line: LineWindow,
+    found: PageLines,
 }
 
 impl LineScan {
-    pub(crate) fn new(page: LinePage) -> Self {
+    pub(crate) fn new(page: PageRequest) -> Self {
         LineScan {
             page,
             newlines: 0,
-            line: Window::new(&page),
-            found: Lines { content: String::new(), lines_shown: 0, lines_cut: 0, total_lines: 0 },
+            line: LineWindow::new(&page),
+            found: PageLines {
+                content: String::new(),
+                lines_shown: 0,
+                lines_cut: 0,
+                total_lines: 0,
+            },
         }
     }
 
     /// A scan that starts after `newlines` complete lines, none of which is on the page.
-    pub(crate) fn after(page: LinePage, newlines: u64) -> Self {
+    pub(crate) fn after(page: PageRequest, newlines: u64) -> Self {
         LineScan { newlines, ..LineScan::new(page) }
     }
 
@@ -102,17 +107,17 @@ impl LineScan {
     }
 
     /// Passes `count` bytes of the current line, whose window is full.
-    pub(crate) fn pass(&mut self, count: u64) {
+    pub(crate) fn skip_bytes(&mut self, count: u64) {
         self.line.length += count;
     }
 
     /// At least this many complete lines are known to be there.
-    pub(crate) fn raise(&mut self, newlines: u64) {
+    pub(crate) fn raise_total(&mut self, newlines: u64) {
         self.newlines = self.newlines.max(newlines);
     }
 
     /// The stream is over.
-    pub(crate) fn finish(mut self) -> Lines {
+    pub(crate) fn finish(mut self) -> PageLines {
         if self.line.is_open {
             if self.newlines + 1 >= self.page.offset && !self.is_page_full() {
                 self.end_line("");
@@ -125,7 +130,7 @@ impl LineScan {
 
     /// The stream is over, or the page is full and the rest was counted elsewhere: `newlines` in
     /// all, and whether a last line without one follows.
-    pub(crate) fn finish_with(self, newlines: u64, open: bool) -> Lines {
+    pub(crate) fn finish_with(self, newlines: u64, open: bool) -> PageLines {
         let offset = self.page.offset;
         let mut lines = self.finish();
         // A file that changed meanwhile must not have fewer lines than were shown.
@@ -136,7 +141,7 @@ impl LineScan {
 
     /// The stream is not over, but the time for it is: complete lines, and how many there are at
     /// least.
-    pub(crate) fn give_up(mut self) -> Lines {
+    pub(crate) fn finish_early(mut self) -> PageLines {
         self.found.total_lines = self.newlines + u64::from(self.line.is_open);
         self.found
     }
@@ -171,26 +176,26 @@ impl LineScan {
     fn end_line(&mut self, newline: &str) {
         let before = self.found.content.len();
         let cut = self.line.write(newline, &mut self.found.content);
-        self.line = Window::new(&self.page);
+        self.line = LineWindow::new(&self.page);
         if self.found.content.len() > self.page.bytes && self.found.lines_shown > 0 {
             // It stands on the next page, and so does what follows.
             self.found.content.truncate(before);
             self.page.limit = self.found.lines_shown;
             return;
         }
-        self.found.lines_cut += u64::from(cut == Cut::Yes);
+        self.found.lines_cut += u64::from(cut == Truncated::Yes);
         self.found.lines_shown += 1;
     }
 }
 
 #[derive(PartialEq, Eq)]
-enum Cut {
+enum Truncated {
     Yes,
     No,
 }
 
 /// The part of one line that is shown, found while the line goes by.
-struct Window {
+struct LineWindow {
     width: usize,
     /// Characters that still have to go by before the window starts.
     skip: u64,
@@ -206,14 +211,14 @@ struct Window {
 }
 
 /// The most bytes that one character has.
-const CHARACTER_BYTES: usize = 4;
+const MAX_CHAR_BYTES: usize = 4;
 
 /// Pieces that are validated at once: small enough to stay in the fastest cache.
-const BLOCK: usize = 32 * 1024;
+const VALIDATE_BYTES: usize = 32 * 1024;
 
-impl Window {
-    fn new(page: &LinePage) -> Self {
-        Window {
+impl LineWindow {
+    fn new(page: &PageRequest) -> Self {
+        LineWindow {
             width: page.width,
             skip: page.column - 1,
             partial: Vec::new(),
@@ -257,7 +262,7 @@ impl Window {
     }
 
     fn space(&self) -> usize {
-        (self.width * CHARACTER_BYTES).saturating_sub(self.kept.len())
+        (self.width * MAX_CHAR_BYTES).saturating_sub(self.kept.len())
     }
 
     fn keep(&mut self, bytes: &[u8]) {
@@ -273,7 +278,7 @@ impl Window {
             rest = self.skip_partial(rest);
         }
         while self.skip > 0 && !rest.is_empty() {
-            let block = rest.get(..BLOCK).unwrap_or(rest);
+            let block = rest.get(..VALIDATE_BYTES).unwrap_or(rest);
             let (valid, invalid) = match std::str::from_utf8(block) {
                 Ok(text) => (text, Some(0)),
                 Err(error) => {
@@ -311,7 +316,7 @@ impl Window {
     /// Completes a character that the last piece ended in. Returns what it does not need.
     fn skip_partial<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let held = std::mem::take(&mut self.partial);
-        let some = bytes.get(..CHARACTER_BYTES.min(bytes.len())).unwrap_or_default();
+        let some = bytes.get(..MAX_CHAR_BYTES.min(bytes.len())).unwrap_or_default();
         let joined = [held.as_slice(), some].concat();
         let length = match std::str::from_utf8(&joined) {
             Ok(text) => text.chars().next().map_or(0, char::len_utf8),
@@ -334,7 +339,7 @@ impl Window {
     }
 
     /// Writes what is shown of the line, and its ending.
-    fn write(&self, newline: &str, content: &mut String) -> Cut {
+    fn write(&self, newline: &str, content: &mut String) -> Truncated {
         let ends_in_cr = self.ends_in_cr && !newline.is_empty();
         let length = self.length - u64::from(ends_in_cr && self.length > 0);
         let bytes = usize::try_from(length).unwrap_or(usize::MAX).min(self.kept.len());
@@ -345,7 +350,11 @@ impl Window {
             content.push('\r');
         }
         content.push_str(newline);
-        if end.is_some() || length > self.kept.len() as u64 { Cut::Yes } else { Cut::No }
+        if end.is_some() || length > self.kept.len() as u64 {
+            Truncated::Yes
+        } else {
+            Truncated::No
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 #![allow(clippy::indexing_slicing, reason = "a test that panics is a test that fails")]
 
-use super::{LinePage, LineScan, Lines};
+use super::{LineScan, PageLines, PageRequest};
 
 /// The whole stream at once, the obvious way.
-fn naive(stream: &[u8], page: LinePage) -> Lines {
-    let mut found = Lines { content: String::new(), lines_shown: 0, lines_cut: 0, total_lines: 0 };
+fn naive(stream: &[u8], page: PageRequest) -> PageLines {
+    let mut found =
+        PageLines { content: String::new(), lines_shown: 0, lines_cut: 0, total_lines: 0 };
     for line in stream.split_inclusive(|byte| *byte == b'\n') {
         found.total_lines += 1;
         if found.total_lines < page.offset || found.lines_shown == page.limit {
@@ -26,7 +27,7 @@ fn naive(stream: &[u8], page: LinePage) -> Lines {
     found
 }
 
-fn scan(stream: &[u8], page: LinePage, random: &mut fastrand::Rng) -> Lines {
+fn scan(stream: &[u8], page: PageRequest, random: &mut fastrand::Rng) -> PageLines {
     let mut scan = LineScan::new(page);
     let mut rest = stream;
     while !rest.is_empty() {
@@ -72,7 +73,7 @@ fn any_page_of_any_stream_in_any_pieces_is_the_naive_one() {
     for seed in 0..60_000 {
         let mut random = fastrand::Rng::with_seed(seed);
         let stream = random_stream(&mut random);
-        let page = LinePage {
+        let page = PageRequest {
             offset: random.u64(1..8),
             limit: random.u64(1..6),
             column: random.u64(1..9),
@@ -94,7 +95,7 @@ fn a_window_far_into_a_line_starts_at_its_character() {
     for character in ["a", "é", "€", "\u{1F600}"] {
         let line = character.repeat(100_000) + "\u{FFFD}end";
         for column in [1, 2, 32_768, 32_769, 99_990, 100_001, 100_004, 100_005, u64::MAX] {
-            let mut scan = LineScan::new(LinePage {
+            let mut scan = LineScan::new(PageRequest {
                 offset: 1,
                 limit: 1,
                 column,
@@ -116,7 +117,7 @@ fn characters_near_the_end_of_a_piece_count_once_each() {
             let first = "a".repeat(before) + "é" + &"b".repeat(after);
             let line = first.clone() + "cdefgh";
             let column = (before + after + 4) as u64;
-            let mut scan = LineScan::new(LinePage {
+            let mut scan = LineScan::new(PageRequest {
                 offset: 1,
                 limit: 1,
                 column,
@@ -133,7 +134,7 @@ fn characters_near_the_end_of_a_piece_count_once_each() {
 
 #[test]
 fn a_hole_of_a_tebibyte_is_one_line() {
-    let page = LinePage { offset: 1, limit: 10, column: 1, width: 3, bytes: usize::MAX };
+    let page = PageRequest { offset: 1, limit: 10, column: 1, width: 3, bytes: usize::MAX };
     let mut scan = LineScan::new(page);
     scan.push(b"one\nab");
     scan.push_hole(1 << 40);
@@ -141,7 +142,7 @@ fn a_hole_of_a_tebibyte_is_one_line() {
     let lines = scan.finish();
     assert_eq!(
         lines,
-        Lines {
+        PageLines {
             content: "one\nab\0\nlas".to_owned(),
             lines_shown: 3,
             lines_cut: 2,
@@ -152,9 +153,9 @@ fn a_hole_of_a_tebibyte_is_one_line() {
 
 #[test]
 fn giving_up_counts_the_line_that_was_begun_and_shows_complete_ones() {
-    let page = LinePage { offset: 1, limit: 10, column: 1, width: 3, bytes: usize::MAX };
+    let page = PageRequest { offset: 1, limit: 10, column: 1, width: 3, bytes: usize::MAX };
     let mut scan = LineScan::new(page);
     scan.push(b"a\nb\nc");
-    let lines = scan.give_up();
+    let lines = scan.finish_early();
     assert_eq!((lines.content.as_str(), lines.lines_shown, lines.total_lines), ("a\nb\n", 2, 3));
 }

@@ -3,8 +3,8 @@
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::MAX_ANSWER_BYTES;
 use crate::output::too_large_answer;
-use crate::text::entry_tree::{EntryKind, Name, Node, Tree};
-use crate::text::reply_budget::{Extent, ReplyBudget};
+use crate::text::entry_tree::{EntryKind, EntryName, EntryNode, EntryTree};
+use crate::text::reply_budget::{ReplyBudget, TextSize};
 use crate::text::truncate;
 
 /// A longer name is cut to this many bytes.
@@ -37,7 +37,7 @@ impl ListedEntry {
 }
 
 /// The length of an entry's line, newline included.
-fn line_bytes(level: usize, name: &Name) -> usize {
+fn line_bytes(level: usize, name: &EntryName) -> usize {
     let shown = name.shown();
     let shown = match shown.len() > MAX_ENTRY_LENGTH {
         true => truncate::at_most(&String::from_utf8_lossy(shown), MAX_ENTRY_LENGTH).len(),
@@ -53,8 +53,8 @@ pub(crate) fn more_than(entries: usize) -> String {
 }
 
 /// What was found so far: the page, and the directories that lead to the rest.
-pub(crate) struct Found {
-    tree: Tree,
+pub(crate) struct ListingPage {
+    tree: EntryTree,
     skip: usize,
     take: usize,
     seen: usize,
@@ -62,19 +62,19 @@ pub(crate) struct Found {
     page: Vec<(usize, usize)>,
     page_bytes: usize,
     /// What the page may take beside its header.
-    room: Extent,
+    room: TextSize,
 }
 
-impl Found {
+impl ListingPage {
     pub(crate) fn new(skip: usize, take: usize) -> Self {
-        Found {
-            tree: Tree::default(),
+        ListingPage {
+            tree: EntryTree::default(),
             skip,
             take,
             seen: 0,
             page: Vec::new(),
             page_bytes: 0,
-            room: Extent::ENDLESS,
+            room: TextSize::UNLIMITED,
         }
     }
 
@@ -97,7 +97,7 @@ impl Found {
         self.seen == 0
     }
 
-    pub(crate) fn tree(&self) -> &Tree {
+    pub(crate) fn tree(&self) -> &EntryTree {
         &self.tree
     }
 
@@ -106,7 +106,7 @@ impl Found {
         &mut self,
         parent: Option<usize>,
         level: usize,
-        name: Name,
+        name: EntryName,
         descend: bool,
     ) -> Result<Option<usize>, ToolError> {
         let on_page = self.seen >= self.skip && self.page.len() < self.take;
@@ -114,7 +114,7 @@ impl Found {
         let mut line = None;
         if on_page {
             let bytes = line_bytes(level, &name);
-            let wanted = Extent { bytes: self.page_bytes + bytes, lines: self.page.len() + 1 };
+            let wanted = TextSize { bytes: self.page_bytes + bytes, lines: self.page.len() + 1 };
             if wanted.bytes > MAX_ANSWER_BYTES {
                 return Err(too_large_answer());
             }
@@ -128,7 +128,7 @@ impl Found {
         if line.is_none() && !descend {
             return Ok(None);
         }
-        let id = self.tree.add(Node { parent, level, name });
+        let id = self.tree.add(EntryNode { parent, level, name });
         self.page.extend(line.map(|bytes| (id, bytes)));
         Ok(descend.then_some(id))
     }
@@ -151,10 +151,12 @@ impl Found {
                  directory further down, or start with a larger --reply-bytes",
             ));
         }
-        let places = self.tree.places();
-        let mut by_place = vec![None; places.len()];
+        let sorted_positions = self.tree.sorted_positions();
+        let mut by_place = vec![None; sorted_positions.len()];
         for (id, _) in &self.page {
-            if let Some(place) = places.get(*id).and_then(|place| by_place.get_mut(*place)) {
+            if let Some(place) =
+                sorted_positions.get(*id).and_then(|place| by_place.get_mut(*place))
+            {
                 *place = Some(*id);
             }
         }
@@ -168,6 +170,6 @@ impl Found {
 
     fn room_for_more_line(&self) -> bool {
         let line = more_than(self.page.len()).len();
-        Extent { bytes: self.page_bytes + line, lines: self.page.len() + 1 }.fits(self.room)
+        TextSize { bytes: self.page_bytes + line, lines: self.page.len() + 1 }.fits(self.room)
     }
 }

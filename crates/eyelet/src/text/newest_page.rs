@@ -11,7 +11,7 @@ pub(crate) struct Hit {
     pub(crate) modified: Option<i128>,
 }
 
-/// Newest first, as ripgrep sorts: a file that is gone stands before all others. Equal times by
+/// NewestPage first, as ripgrep sorts: a file that is gone stands before all others. Equal times by
 /// the bytes of the path.
 impl Ord for Hit {
     fn cmp(&self, other: &Hit) -> Ordering {
@@ -28,7 +28,7 @@ impl PartialOrd for Hit {
 
 /// The first hits of an order, as many as a page and those before it need.
 #[derive(Debug)]
-pub(crate) struct Newest {
+pub(crate) struct NewestPage {
     offset: u64,
     limit: u64,
     seen: u64,
@@ -36,14 +36,14 @@ pub(crate) struct Newest {
     kept: BinaryHeap<Hit>,
 }
 
-impl Newest {
+impl NewestPage {
     /// For the page of `limit` hits that starts at the hit `offset`, from 1.
     pub(crate) fn new(offset: u64, limit: u64) -> Self {
-        Newest { offset, limit, seen: 0, kept: BinaryHeap::new() }
+        NewestPage { offset, limit, seen: 0, kept: BinaryHeap::new() }
     }
 
     /// How many hits make the page certain, and that more follow it.
-    pub(crate) fn wanted(&self) -> usize {
+    pub(crate) fn hits_needed(&self) -> usize {
         usize::try_from(self.offset.saturating_add(self.limit)).unwrap_or(usize::MAX)
     }
 
@@ -54,7 +54,7 @@ impl Newest {
 
     pub(crate) fn add(&mut self, hit: Hit) {
         self.seen += 1;
-        if self.kept.len() < self.wanted() {
+        if self.kept.len() < self.hits_needed() {
             self.kept.push(hit);
         } else if let Some(mut last) = self.kept.peek_mut() {
             if hit < *last {
@@ -64,8 +64,8 @@ impl Newest {
     }
 
     /// The hit that every further one has to stand before to matter; none while all do.
-    pub(crate) fn bar(&self) -> Option<&Hit> {
-        self.kept.peek().filter(|_| self.kept.len() >= self.wanted())
+    pub(crate) fn cutoff(&self) -> Option<&Hit> {
+        self.kept.peek().filter(|_| self.kept.len() >= self.hits_needed())
     }
 
     /// The paths of the page, and where the next one starts.

@@ -1,4 +1,4 @@
-use super::{Hit, Newest};
+use super::{Hit, NewestPage};
 
 fn hit(path: &str, modified: i128) -> Hit {
     Hit { path: path.to_owned(), modified: Some(modified) }
@@ -6,7 +6,7 @@ fn hit(path: &str, modified: i128) -> Hit {
 
 #[test]
 fn a_page_has_the_newest_and_equal_times_by_path() {
-    let mut newest = Newest::new(2, 2);
+    let mut newest = NewestPage::new(2, 2);
     for (path, modified) in [("e", 1), ("b", 5), ("a", 5), ("c", 9), ("d", 5)] {
         newest.add(hit(path, modified));
     }
@@ -16,7 +16,7 @@ fn a_page_has_the_newest_and_equal_times_by_path() {
 
 #[test]
 fn a_file_that_is_gone_stands_first() {
-    let mut newest = Newest::new(1, 1);
+    let mut newest = NewestPage::new(1, 1);
     newest.add(hit("a", i128::MAX));
     newest.add(Hit { path: "b".to_owned(), modified: None });
     assert_eq!(newest.into_page(), (vec!["b".to_owned()], Some(2)));
@@ -24,21 +24,21 @@ fn a_file_that_is_gone_stands_first() {
 
 #[test]
 fn the_bar_is_the_hit_after_the_page_once_there_is_one() {
-    let mut newest = Newest::new(1, 2);
+    let mut newest = NewestPage::new(1, 2);
     for (path, modified) in [("a", 1), ("b", 2)] {
         newest.add(hit(path, modified));
-        assert!(newest.bar().is_none());
+        assert!(newest.cutoff().is_none());
     }
     newest.add(hit("c", 3));
-    assert_eq!(newest.bar(), Some(&hit("a", 1)));
+    assert_eq!(newest.cutoff(), Some(&hit("a", 1)));
     newest.add(hit("d", 2));
-    assert_eq!(newest.bar(), Some(&hit("d", 2)));
+    assert_eq!(newest.cutoff(), Some(&hit("d", 2)));
 }
 
 #[test]
 fn a_page_without_end_is_never_certain() {
-    let mut newest = Newest::new(u64::MAX, 2000);
+    let mut newest = NewestPage::new(u64::MAX, 2000);
     newest.add(hit("a", 1));
-    assert!(newest.bar().is_none());
+    assert!(newest.cutoff().is_none());
     assert_eq!(newest.into_page(), (vec![], None));
 }

@@ -9,12 +9,12 @@ const MAX_NAMED: usize = 8;
 
 /// Files of earlier streams that were removed to make room for new ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedFiles {
     named: Vec<PathBuf>,
     others: usize,
 }
 
-impl Removed {
+impl RemovedFiles {
     pub(crate) fn add(&mut self, path: PathBuf) {
         if self.named.len() < MAX_NAMED {
             self.named.push(path);
@@ -23,7 +23,7 @@ impl Removed {
         }
     }
 
-    pub(crate) fn join(&mut self, other: Removed) {
+    pub(crate) fn join(&mut self, other: RemovedFiles) {
         other.named.into_iter().for_each(|path| self.add(path));
         self.others += other.others;
     }

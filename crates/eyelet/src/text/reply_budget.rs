@@ -25,8 +25,8 @@ impl ReplyBudget {
     }
 
     /// What is left for a body beside `framing` bytes and `lines` lines of ours.
-    pub(crate) fn beside(self, framing: usize, lines: usize) -> Extent {
-        Extent {
+    pub(crate) fn beside(self, framing: usize, lines: usize) -> TextSize {
+        TextSize {
             bytes: self.bytes.saturating_sub(framing),
             lines: Self::MAX_LINES.saturating_sub(lines),
         }
@@ -35,39 +35,39 @@ impl ReplyBudget {
 
 /// The size of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub(crate) struct TextSize {
     pub(crate) bytes: usize,
     pub(crate) lines: usize,
 }
 
-impl Extent {
+impl TextSize {
     /// Larger than anything that is ever shown.
-    pub(crate) const ENDLESS: Extent = Extent { bytes: usize::MAX, lines: usize::MAX };
+    pub(crate) const UNLIMITED: TextSize = TextSize { bytes: usize::MAX, lines: usize::MAX };
 
     /// The size of `text`; a last line without a newline counts.
-    pub(crate) fn of(text: &str) -> Extent {
+    pub(crate) fn measure(text: &str) -> TextSize {
         let newlines = bytecount::count(text.as_bytes(), b'\n');
         let open = !text.is_empty() && !text.ends_with('\n');
-        Extent { bytes: text.len(), lines: newlines + usize::from(open) }
+        TextSize { bytes: text.len(), lines: newlines + usize::from(open) }
     }
 
-    pub(crate) fn fits(self, room: Extent) -> bool {
+    pub(crate) fn fits(self, room: TextSize) -> bool {
         self.bytes <= room.bytes && self.lines <= room.lines
     }
 
-    pub(crate) fn half(self) -> Extent {
-        Extent { bytes: self.bytes / 2, lines: (self.lines / 2).max(1) }
+    pub(crate) fn half(self) -> TextSize {
+        TextSize { bytes: self.bytes / 2, lines: (self.lines / 2).max(1) }
     }
 }
 
 /// What each of two texts may take of `room`: half, and what the other leaves of its own.
-pub(crate) fn shares(room: Extent, wanted: [Extent; 2]) -> [Extent; 2] {
+pub(crate) fn split_between(room: TextSize, wanted: [TextSize; 2]) -> [TextSize; 2] {
     let [first, second] = wanted;
     let [first_bytes, second_bytes] = split(room.bytes, first.bytes, second.bytes);
     let [first_lines, second_lines] = split(room.lines, first.lines, second.lines);
     [
-        Extent { bytes: first_bytes, lines: first_lines },
-        Extent { bytes: second_bytes, lines: second_lines },
+        TextSize { bytes: first_bytes, lines: first_lines },
+        TextSize { bytes: second_bytes, lines: second_lines },
     ]
 }
 

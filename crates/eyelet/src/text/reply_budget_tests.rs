@@ -2,9 +2,10 @@ use super::*;
 
 #[test]
 fn each_stream_has_half_and_what_the_other_leaves() {
-    let all = |bytes| Extent { bytes, lines: 1 };
+    let all = |bytes| TextSize { bytes, lines: 1 };
     let share = |first, second| {
-        shares(Extent { bytes: 100, lines: 10 }, [all(first), all(second)]).map(|one| one.bytes)
+        split_between(TextSize { bytes: 100, lines: 10 }, [all(first), all(second)])
+            .map(|one| one.bytes)
     };
     assert_eq!(share(500, 500), [50, 50]);
     assert_eq!(share(500, 10), [90, 50]);

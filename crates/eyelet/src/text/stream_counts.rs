@@ -2,16 +2,16 @@
 
 /// Counts bytes and lines.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct StreamCounts {
     bytes: u64,
     /// None once something went by unseen.
     newlines: Option<u64>,
     last: Option<u8>,
 }
 
-impl Tally {
+impl StreamCounts {
     pub(crate) fn new() -> Self {
-        Tally { bytes: 0, newlines: Some(0), last: None }
+        StreamCounts { bytes: 0, newlines: Some(0), last: None }
     }
 
     /// Counts the next bytes of the stream.
@@ -41,28 +41,28 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::Tally;
+    use super::StreamCounts;
 
     #[test]
     fn pieces_have_the_lines_of_the_whole() {
         for text in ["", "\n", "a", "a\n", "a\nb", "\n\n", "a\nb\n", "ab\r\ncd"] {
             for size in 1..=3 {
-                let mut tally = Tally::new();
-                text.as_bytes().chunks(size).for_each(|piece| tally.count(piece));
-                tally.count(b"");
-                assert_eq!(tally.bytes(), text.len() as u64, "{text:?}");
+                let mut counts = StreamCounts::new();
+                text.as_bytes().chunks(size).for_each(|piece| counts.count(piece));
+                counts.count(b"");
+                assert_eq!(counts.bytes(), text.len() as u64, "{text:?}");
                 let lines = text.split_inclusive('\n').count() as u64;
-                assert_eq!(tally.lines(), Some(lines), "{text:?} by {size}");
+                assert_eq!(counts.lines(), Some(lines), "{text:?} by {size}");
             }
         }
     }
 
     #[test]
     fn what_goes_by_unseen_is_counted_in_bytes() {
-        let mut tally = Tally::new();
-        tally.count(b"one\n");
-        tally.skip(1_000);
-        tally.count(b"two\n");
-        assert_eq!((tally.bytes(), tally.lines()), (1_008, None));
+        let mut counts = StreamCounts::new();
+        counts.count(b"one\n");
+        counts.skip(1_000);
+        counts.count(b"two\n");
+        assert_eq!((counts.bytes(), counts.lines()), (1_008, None));
     }
 }

@@ -1,6 +1,6 @@
 //! `bash`: runs a command and shows a bounded part of what it prints; the rest is kept in a file.
 //!
-//! Each stream has its own window. A stream that does not fit is written to the spill folder while
+//! Each stream has its own window. A stream that does not fit is written to the output_store folder while
 //! the command runs, and the report names the file.
 
 use std::time::Duration;
@@ -12,15 +12,15 @@ pub use super::bash_report::BashReport;
 use crate::args;
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
-use crate::exec::output_stream::{Keeping, Window};
-use crate::exec::run_command::{self, Job, Refusal};
-use crate::exec::sandbox_request::Order;
+use crate::exec::output_stream::{OutputWindow, SaveTarget};
+use crate::exec::run_command::{self, CommandSpec, Refusal};
+use crate::exec::sandbox_request::SupervisedCommand;
 use crate::fs::directory::Directory;
 use crate::limits::Limit;
 use crate::paths::confined_path::OpenFailure;
 use crate::sandbox_settings::SandboxPolicy;
 pub use crate::saved_output::output_store::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
-use crate::text::command_reply::MAX_NOTE;
+use crate::text::command_reply::MAX_NOTE_BYTES;
 use crate::text::escape;
 use crate::text::head_tail::Keep;
 use crate::tool::{Load, Tool, ToolDefinition};
@@ -136,29 +136,30 @@ impl Tool for Bash {
         })?;
 
         let refused = |refusal| refused(refusal, turn.sandbox());
-        let order = Order::of(turn, &args.command, path.shown()).map_err(refused)?;
-        let watch = turn.watch(Duration::from_secs(timeout_secs));
-        let allowed = watch.left();
+        let supervised =
+            SupervisedCommand::new(turn, &args.command, path.shown()).map_err(refused)?;
+        let stop_check = turn.stop_check(Duration::from_secs(timeout_secs));
+        let allowed = stop_check.left();
         let (keep, window, keeping) = shown_part(args.keep, turn);
-        let job = Job {
+        let spec = CommandSpec {
             command: &args.command,
             directory: &directory,
             directory_shown: path.shown(),
             environment: &turn.environment,
-            order: order.as_ref(),
+            supervised: supervised.as_ref(),
             keep,
             window,
             keeping,
             counts_lines: !turn.is_data_alone,
             count: turn.progress.clone(),
         };
-        let outcome = run_command::run(&job, &watch).map_err(|refusal| match refusal {
+        let outcome = run_command::run(&spec, &stop_check).map_err(|refusal| match refusal {
             Refusal::Io(error) if directory.is_removed() => unusable(&shown, &error),
             refusal @ (Refusal::Io(_) | Refusal::Unavailable(_)) => refused(refusal),
         })?;
         // A deadline of the turn may come first.
         let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
-        Ok(BashReport::of(outcome, timeout_secs, turn))
+        Ok(BashReport::new(outcome, timeout_secs, turn))
     }
 }
 
@@ -233,16 +234,16 @@ fn check_command(command: &str) -> Result<(), ToolError> {
 
 /// Of each stream so much, or of both what fits into the reply: there, the start alone would often
 /// hide how the command ended.
-fn shown_part(asked: Option<Keep>, turn: &TurnContext) -> (Keep, Window, Keeping) {
-    let keeping = turn.spill.clone().ok_or("no spill folder is set");
+fn shown_part(asked: Option<Keep>, turn: &TurnContext) -> (Keep, OutputWindow, SaveTarget) {
+    let keeping = turn.output_store.clone().ok_or("no spill folder is set");
     let Some(budget) = turn.reply_budget else {
-        return (asked.unwrap_or_default(), Window::Each(MAX_STREAM_BYTES), keeping);
+        return (asked.unwrap_or_default(), OutputWindow::Each(MAX_STREAM_BYTES), keeping);
     };
     let note_bytes = match turn.sandbox() {
-        SandboxPolicy::WorkspaceWrite => MAX_NOTE,
+        SandboxPolicy::WorkspaceWrite => MAX_NOTE_BYTES,
         SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::Full => 0,
     };
-    let (window, keeping) = Window::within(budget, keeping, note_bytes);
+    let (window, keeping) = OutputWindow::within(budget, keeping, note_bytes);
     (asked.unwrap_or(Keep::Both), window, keeping)
 }
 

@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 
 use crate::cancel::Stop;
 use crate::context::TurnContext;
-use crate::exec::run_command::{End, Outcome};
+use crate::exec::run_command::{CommandEnd, CommandOutcome};
 use crate::output::Report;
 use crate::sandbox_settings::SandboxPolicy;
 use crate::text::command_reply::{self, StreamReport};
 use crate::text::escape;
-use crate::text::removed_files::Removed;
+use crate::text::removed_files::RemovedFiles;
 use crate::text::truncate;
 
 /// The exit code of a command that did not end by itself.
@@ -38,18 +38,18 @@ pub struct BashReport {
     /// What it did to protected paths, and was undone.
     pub sandbox_reverted: Vec<Reverted>,
     /// Files of earlier streams that went to make room for its own.
-    pub removed: Removed,
+    pub removed: RemovedFiles,
 }
 
 impl BashReport {
-    pub(super) fn of(outcome: Outcome, timeout_secs: u64, turn: &TurnContext) -> Self {
-        let Outcome { end, stdout, stderr, mut reverted, removed } = outcome;
+    pub(super) fn new(outcome: CommandOutcome, timeout_secs: u64, turn: &TurnContext) -> Self {
+        let CommandOutcome { end, stdout, stderr, mut reverted, removed } = outcome;
         if turn.has_temp_for_one_call() {
-            reverted.iter_mut().for_each(forget_place);
+            reverted.iter_mut().for_each(drop_location);
         }
         let (exit_code, stop) = match end {
-            End::Exited(code) => (code, None),
-            End::Stopped(stop) => (STOPPED, Some(stop)),
+            CommandEnd::Exited(code) => (code, None),
+            CommandEnd::Stopped(stop) => (STOPPED, Some(stop)),
         };
         BashReport {
             stdout,
@@ -78,7 +78,7 @@ impl BashReport {
 impl Report for BashReport {
     fn content(&self) -> String {
         let notes = reverted_note(&self.sandbox_reverted).into_iter().chain(self.removed.summary());
-        command_reply::answer(&self.status(), &self.stdout, &self.stderr, notes)
+        command_reply::render(&self.status(), &self.stdout, &self.stderr, notes)
     }
 
     fn success(&self) -> bool {
@@ -106,8 +106,8 @@ impl Serialize for BashReport {
             stderr_tail: self.stderr.tail(),
             stdout_file: self.stdout.file().map(shown),
             stderr_file: self.stderr.file().map(shown),
-            stdout_spill_error: self.stdout.spill_error(),
-            stderr_spill_error: self.stderr.spill_error(),
+            stdout_spill_error: self.stdout.save_error(),
+            stderr_spill_error: self.stderr.save_error(),
             cancelled: self.cancelled.then_some(true),
             // A command that failed may have met the sandbox.
             sandbox: self.sandbox.filter(|_| !self.success()).map(SandboxPolicy::as_str),
@@ -151,7 +151,7 @@ struct BashData<'a> {
 }
 
 /// Does not name a place in the temp folder, which goes before anyone can look: one beside the path stays.
-fn forget_place(reverted: &mut Reverted) {
+fn drop_location(reverted: &mut Reverted) {
     if let Fate::MovedTo(to) = &reverted.fate {
         if to.0.parent() != reverted.path.0.parent() {
             reverted.fate = Fate::Gone;
@@ -177,13 +177,13 @@ fn reverted(reverted: &Reverted) -> String {
 /// What a header says of protected paths: one by name, and first what is not as it was.
 fn reverted_note(reverted: &[Reverted]) -> Option<String> {
     let (failed, undone): (Vec<_>, Vec<_>) =
-        reverted.iter().partition(|told| matches!(told.fate, Fate::Failed | Fate::Unseen));
+        reverted.iter().partition(|entry| matches!(entry.fate, Fate::Failed | Fate::Unseen));
     let (what, paths) = match failed.is_empty() {
         true => ("protected and undone", undone),
         false => ("protected and could not be put back", failed),
     };
     let first = escape::name(paths.first()?.path.0.as_os_str());
-    let first = truncate::at_most(&first, command_reply::MAX_NOTED_PATH);
+    let first = truncate::at_most(&first, command_reply::MAX_NOTED_PATH_BYTES);
     Some(match paths.len() - 1 {
         0 => format!("{what}: {first}"),
         more => format!("{what}: {first} and {more} more"),

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use crate::args;
-use crate::cancel::{Stop, Watch};
+use crate::cancel::{Stop, StopCheck};
 use crate::context::{SearchEngine, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Report, TextData};
 use crate::paths::confined_path::{ConfinedPath, OpenFailure};
 use crate::search::embedded;
-use crate::search::embedded::{MAX_LINE_BYTES, Query, SearchFailure, Tally, Target};
+use crate::search::embedded::{MAX_LINE_BYTES, Query, SearchCounts, SearchFailure, Target};
 use crate::search::rg_process;
 use crate::text::escape;
-use crate::text::newest_page::Newest;
+use crate::text::newest_page::NewestPage;
 use crate::text::reply_budget::ReplyBudget;
 use crate::text::truncate;
 use crate::tool::{Load, Tool, ToolDefinition};
@@ -188,7 +188,7 @@ impl Tool for GrepFiles {
         }
         searchable("pattern", pattern)?;
         include.map_or(Ok(()), |include| searchable("include", include))?;
-        let watch = turn.watch(TIME_LIMIT);
+        let stop_check = turn.stop_check(TIME_LIMIT);
         let asked = args.path.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
         let path = turn.resolve_path("path", asked)?;
         let target = Target::open(&path).map_err(|failure| match failure {
@@ -201,12 +201,12 @@ impl Tool for GrepFiles {
         })?;
         let query = Query::new(pattern, include, turn)?;
 
-        let newest = Newest::new(offset, limit);
-        let found = find(&query, target, turn, &watch, newest);
-        let (tally, newest) = found.map_err(|failure| match failure {
+        let newest = NewestPage::new(offset, limit);
+        let found = find(&query, target, turn, &stop_check, newest);
+        let (counts, newest) = found.map_err(|failure| match failure {
             SearchFailure::Failed(error) => error,
-            SearchFailure::Stopped(stop @ Stop::TimedOut) => stop.error("rg", &watch),
-            SearchFailure::Stopped(stop @ Stop::Cancelled) => stop.error("grep_files", &watch),
+            SearchFailure::Stopped(stop @ Stop::TimedOut) => stop.error("rg", &stop_check),
+            SearchFailure::Stopped(stop @ Stop::Cancelled) => stop.error("grep_files", &stop_check),
         })?;
         if (1..offset).contains(&newest.seen()) {
             return Err(ToolError::invalid_input("offset exceeds match count"));
@@ -221,11 +221,11 @@ impl Tool for GrepFiles {
             files,
             offset,
             next_offset,
-            searched: tally.searched,
+            searched: counts.searched,
             skipped: SkippedFiles {
-                unreadable: tally.unreadable,
-                not_utf8: tally.not_utf8,
-                line_too_long: tally.line_too_long,
+                unreadable: counts.unreadable,
+                not_utf8: counts.not_utf8,
+                line_too_long: counts.line_too_long,
             },
             withheld_bytes,
         })
@@ -264,7 +264,7 @@ impl Report for GrepFilesReport {
 
 impl Serialize for GrepFilesReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        TextData::of(self).serialize(serializer)
+        TextData::new(self).serialize(serializer)
     }
 }
 
@@ -290,14 +290,15 @@ fn find(
     query: &Query,
     target: Target,
     turn: &TurnContext,
-    watch: &Watch,
-    mut newest: Newest,
-) -> Result<(Tally, Newest), SearchFailure> {
+    stop_check: &StopCheck,
+    mut newest: NewestPage,
+) -> Result<(SearchCounts, NewestPage), SearchFailure> {
     match turn.search_engine {
-        SearchEngine::Embedded => embedded::search(query, target, turn, watch, newest),
+        SearchEngine::Embedded => embedded::search(query, target, turn, stop_check, newest),
         SearchEngine::Rg => {
-            let tally = rg_process::search(query, &target, turn, watch, |hit| newest.add(hit))?;
-            Ok((tally, newest))
+            let counts =
+                rg_process::search(query, &target, turn, stop_check, |hit| newest.add(hit))?;
+            Ok((counts, newest))
         }
     }
 }

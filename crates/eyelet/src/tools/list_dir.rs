@@ -1,6 +1,6 @@
 //! `list_dir`: what is in a directory, a few levels deep, a page at a time.
 //!
-//! Entries are found breadth first, the page is cut from that order, and the page alone is sorted.
+//! Entries are page breadth first, the page is cut from that order, and the page alone is sorted.
 //! No directory is read that the page does not need.
 
 use std::collections::VecDeque;
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use crate::args;
-use crate::cancel::Watch;
+use crate::cancel::StopCheck;
 use crate::context::TurnContext;
 use crate::error::ToolError;
 use crate::fs::directory::Directory;
-use crate::fs::tree_descent::Descent;
+use crate::fs::tree_descent::TreeDescent;
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Report, TextData};
 use crate::paths::confined_path::OpenFailure;
 use crate::progress::Progress;
-use crate::text::entry_tree::{EntryKind, Name};
+use crate::text::entry_tree::{EntryKind, EntryName};
 use crate::text::escape;
-use crate::text::listing_page::{self, Found};
+use crate::text::listing_page::{self, ListingPage};
 pub use crate::text::listing_page::{INDENTATION_SPACES, ListedEntry, MAX_ENTRY_LENGTH};
 use crate::tool::{Load, Tool, ToolDefinition};
 
@@ -58,7 +58,7 @@ impl ListDirArgs {
     }
 }
 
-/// What `list_dir` found: one page, sorted.
+/// What `list_dir` page: one page, sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListDirReport {
     /// The directory as it was asked for, escaped for showing.
@@ -169,17 +169,17 @@ impl Tool for ListDir {
 
         let skip = usize::try_from(offset - 1).unwrap_or(usize::MAX);
         let take = usize::try_from(limit).unwrap_or(usize::MAX);
-        let watch = turn.watch(TIME_LIMIT);
+        let stop_check = turn.stop_check(TIME_LIMIT);
         let dir_path = escape::text(&args.dir_path).into_owned();
-        let mut found = Found::new(skip, take);
+        let mut page = ListingPage::new(skip, take);
         if let Some(budget) = turn.reply_budget {
-            found = found.within(budget, header(&dir_path).len());
+            page = page.within(budget, header(&dir_path).len());
         }
-        breadth_first(&directory, depth, &mut found, &watch, &turn.progress)?;
-        if found.is_empty() {
+        breadth_first(&directory, depth, &mut page, &stop_check, &turn.progress)?;
+        if page.is_empty() {
             return Ok(ListDirReport { dir_path, entries: Vec::new(), next_offset: None });
         }
-        let (entries, more) = found.into_page()?;
+        let (entries, more) = page.into_page()?;
         if entries.is_empty() {
             return Err(ToolError::invalid_input("offset exceeds directory entry count"));
         }
@@ -214,7 +214,7 @@ impl Report for ListDirReport {
 
 impl Serialize for ListDirReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        TextData::of(self).serialize(serializer)
+        TextData::new(self).serialize(serializer)
     }
 }
 
@@ -230,19 +230,19 @@ fn unreadable(error: &std::io::Error) -> ToolError {
 fn breadth_first(
     top: &Directory,
     depth: u64,
-    found: &mut Found,
-    watch: &Watch,
+    page: &mut ListingPage,
+    stop_check: &StopCheck,
     progress: &Progress,
 ) -> Result<(), ToolError> {
     let mut queue = VecDeque::from([None]);
-    let mut descent = Descent::new(top);
+    let mut descent = TreeDescent::new(top);
     while let Some(directory) = queue.pop_front() {
-        if found.is_certain() {
+        if page.is_certain() {
             break;
         }
-        let read = descent
-            .open(found.tree(), directory)
-            .and_then(|opened| read_sorted(opened.as_ref().unwrap_or(top), found.wanted(), watch));
+        let read = descent.open(page.tree(), directory).and_then(|opened| {
+            read_sorted(opened.as_ref().unwrap_or(top), page.wanted(), stop_check)
+        });
         let names = match read {
             Ok(names) => {
                 progress.add(names.len() as u64);
@@ -251,15 +251,15 @@ fn breadth_first(
             Err(error) if directory.is_none() => return Err(unreadable(&error)),
             Err(_) => Vec::new(),
         };
-        top.check_whole().map_err(|error| unreadable(&error))?;
-        watch.check().map_err(|stop| stop.error("list_dir", watch))?;
-        let level = directory.map_or(0, |id| found.tree().level(id) + 1);
+        top.check_complete().map_err(|error| unreadable(&error))?;
+        stop_check.check().map_err(|stop| stop.error("list_dir", stop_check))?;
+        let level = directory.map_or(0, |id| page.tree().level(id) + 1);
         for name in names {
             let descend = name.kind == EntryKind::Directory && (level as u64) < depth - 1;
-            if let Some(id) = found.add(directory, level, name, descend)? {
+            if let Some(id) = page.add(directory, level, name, descend)? {
                 queue.push_back(Some(id));
             }
-            if found.is_certain() {
+            if page.is_certain() {
                 break;
             }
         }
@@ -268,30 +268,34 @@ fn breadth_first(
 }
 
 /// The smallest `wanted` names of a directory, sorted. More are never held than twice that.
-fn read_sorted(directory: &Directory, wanted: usize, watch: &Watch) -> std::io::Result<Vec<Name>> {
-    let mut names: Vec<Name> = Vec::new();
+fn read_sorted(
+    directory: &Directory,
+    wanted: usize,
+    stop_check: &StopCheck,
+) -> std::io::Result<Vec<EntryName>> {
+    let mut names: Vec<EntryName> = Vec::new();
     let mut count = 0_usize;
     // Where the largest name that can still matter stands, once some were dropped.
     let mut largest = None;
     directory.each(|name, kind| {
         count += 1;
-        // A stop is told by the caller, which asks the watch again.
-        if count % 4096 == 0 && watch.check().is_err() {
+        // A stop is told by the caller, which asks the stop_check again.
+        if count % 4096 == 0 && stop_check.check().is_err() {
             return ControlFlow::Break(());
         }
         let largest_name = largest.and_then(|at: usize| names.get(at));
         if largest_name.is_some_and(|largest| largest.is_before(name)) {
             return ControlFlow::Continue(());
         }
-        names.push(Name::new(name.to_owned(), kind));
+        names.push(EntryName::new(name.to_owned(), kind));
         if names.len() / 2 >= wanted {
             let last = wanted.saturating_sub(1);
-            names.select_nth_unstable_by(last, Name::order);
+            names.select_nth_unstable_by(last, EntryName::order);
             names.truncate(wanted);
             largest = Some(last);
         }
         ControlFlow::Continue(())
     })?;
-    names.sort_unstable_by(Name::order);
+    names.sort_unstable_by(EntryName::order);
     Ok(names)
 }

@@ -6,10 +6,10 @@ pub mod grep_files;
 pub mod list_dir;
 pub mod read;
 
-pub use crate::text::command_reply::{Kept, StreamReport};
+pub use crate::text::command_reply::{SavedOutput, StreamReport};
 pub use crate::text::entry_tree::EntryKind;
 pub use crate::text::head_tail::{Keep, Piece, Shown};
-pub use crate::text::removed_files::Removed;
+pub use crate::text::removed_files::RemovedFiles;
 pub use bash::{Bash, BashArgs, BashReport};
 pub use grep_files::{GrepFiles, GrepFilesArgs, GrepFilesReport, SkippedFiles};
 pub use list_dir::{ListDir, ListDirArgs, ListDirReport, ListedEntry};

@@ -1,6 +1,6 @@
 //! `read`: a page of lines of one file, with the exact number of its lines.
 //!
-//! Lines are shown in windows of characters; `offset` pages through the lines and `column` through
+//! PageLines are shown in windows of characters; `offset` pages through the lines and `column` through
 //! a line, so that every part of every file can be reached.
 
 use serde::{Deserialize, Serialize};
@@ -9,14 +9,14 @@ use serde_json::json;
 use crate::args;
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
-use crate::fs::read_line_page::{self, ScanFailure, Scanned};
-use crate::fs::regular_file::{OpenFile, PIECE};
+use crate::fs::read_line_page::{self, LinePageResult, ReadFailure};
+use crate::fs::regular_file::{CHUNK_BYTES, RegularFile};
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Attachment, Report};
 use crate::paths::confined_path::OpenFailure;
 use crate::text::escape;
 use crate::text::image_type::{self, ImageKind};
-use crate::text::line_page::{LinePage, Lines};
+use crate::text::line_page::{PageLines, PageRequest};
 use crate::text::reply_budget::ReplyBudget;
 use crate::text::truncate;
 use crate::tool::{Load, Tool, ToolDefinition};
@@ -218,7 +218,7 @@ impl Tool for Read {
     }
 
     fn run(&self, args: ReadArgs, turn: &TurnContext) -> Result<ReadReport, ToolError> {
-        let mut page = LinePage {
+        let mut page = PageRequest {
             offset: args.offset.unwrap_or(1).max(1),
             limit: args.limit.unwrap_or(MAX_LINES).min(MAX_LINES),
             column: args.column.unwrap_or(1).max(1),
@@ -237,7 +237,7 @@ impl Tool for Read {
             return Err(ToolError::invalid_input("path must not be empty"));
         }
         let path = turn.resolve_path("path", &args.path)?;
-        let file = OpenFile::open(&path).map_err(|failure| match failure {
+        let file = RegularFile::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
             OpenFailure::NotAFile => ToolError::new(
                 ErrorCode::NotAFile,
@@ -248,9 +248,9 @@ impl Tool for Read {
             ),
             OpenFailure::Io(error) => unreadable(&args.path, &error),
         })?;
-        let mut start = [0; image_type::KNOWN_BY];
+        let mut start = [0; image_type::MAGIC_BYTES];
         let start = file.read_at(0, &mut start).map_err(|error| unreadable(&args.path, &error))?;
-        match start.and_then(image_type::kind) {
+        match start.and_then(image_type::detect) {
             Some(kind) => read_image(args.path, kind, &file).map(ReadReport::Image),
             None => read_text(args.path, page, &file, turn).map(ReadReport::Text),
         }
@@ -336,17 +336,17 @@ fn unreadable(path: &str, error: &std::io::Error) -> ToolError {
 
 fn read_text(
     path: String,
-    page: LinePage,
-    file: &OpenFile,
+    page: PageRequest,
+    file: &RegularFile,
     turn: &TurnContext,
 ) -> Result<TextPage, ToolError> {
-    let watch = turn.watch(TIME_LIMIT);
-    let scanned = read_line_page::page_of(file, page, &watch, &turn.progress);
-    let Scanned { lines, exact } = scanned.map_err(|failure| match failure {
-        ScanFailure::Stopped(stop) => stop.error("read", &watch),
-        ScanFailure::Io(error) => unreadable(&path, &error),
+    let stop_check = turn.stop_check(TIME_LIMIT);
+    let scanned = read_line_page::read_page(file, page, &stop_check, &turn.progress);
+    let LinePageResult { lines, exact } = scanned.map_err(|failure| match failure {
+        ReadFailure::Stopped(stop) => stop.error("read", &stop_check),
+        ReadFailure::Io(error) => unreadable(&path, &error),
     })?;
-    let Lines { content, lines_shown, lines_cut, total_lines } = lines;
+    let PageLines { content, lines_shown, lines_cut, total_lines } = lines;
     let withheld_bytes = file.size().unwrap_or(0).saturating_sub(content.len() as u64);
     Ok(TextPage {
         path,
@@ -362,9 +362,9 @@ fn read_text(
     })
 }
 
-fn read_image(path: String, kind: ImageKind, file: &OpenFile) -> Result<Image, ToolError> {
+fn read_image(path: String, kind: ImageKind, file: &RegularFile) -> Result<Image, ToolError> {
     let mut data = Vec::new();
-    let mut buffer = vec![0; PIECE];
+    let mut buffer = vec![0; CHUNK_BYTES];
     while data.len() as u64 <= MAX_IMAGE_BYTES && file.size() <= Some(MAX_IMAGE_BYTES) {
         let piece = file.read_at(data.len() as u64, &mut buffer);
         match piece.map_err(|error| unreadable(&path, &error))? {

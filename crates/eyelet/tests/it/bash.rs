@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use expect_test::expect;
 use eyelet::tools::{Bash, BashArgs, BashReport, Keep};
 use eyelet::{
-    Attached, CancelFlag, Envelope, Environment, SandboxPolicy, Spill, Tool as _, ToolInvocation,
-    ToolRouter, TurnContext,
+    AttachmentMode, CancelFlag, Envelope, Environment, OutputStore, SandboxPolicy, Tool as _,
+    ToolInvocation, ToolRouter, TurnContext,
 };
 use serde_json::{Value, json};
 use testkit::TempTree;
@@ -17,13 +17,13 @@ pub(crate) fn turn(tree: &TempTree) -> TurnContext {
     TurnContext::new(tree.path(), SandboxPolicy::Full)
         .expect("absolute")
         .with_environment(std::env::vars_os().collect())
-        .with_spill(Arc::new(Spill::session(tree.beside())))
+        .with_output_store(Arc::new(OutputStore::session(tree.beside())))
 }
 
 /// The envelope of a call, with paths replaced.
 pub(crate) fn envelope(tree: &TempTree, turn: &TurnContext, arguments: &Value) -> String {
     let call = ToolInvocation::new("bash", arguments.to_string(), turn);
-    let envelope = Envelope::of(&ToolRouter::new().call(&call), Attached::LeftOut).to_json();
+    let envelope = Envelope::new(&ToolRouter::new().call(&call), AttachmentMode::Omit).to_json();
     redact(tree, &envelope)
 }
 
@@ -152,7 +152,7 @@ fn a_stream_that_fits_stands_whole_in_stdout_whatever_keep_says() {
         let args = BashArgs { keep: Some(keep), ..BashArgs::new("printf '%051200d' 7") };
         let report = Bash.run(args, &turn).expect("it runs");
         assert_eq!((report.stdout.text().len(), report.stdout.tail()), (51_200, None));
-        assert!(!report.stdout.is_truncated() && report.stdout.kept.is_none());
+        assert!(!report.stdout.is_truncated() && report.stdout.saved.is_none());
     }
 }
 
@@ -337,6 +337,6 @@ fn without_a_spill_folder_a_long_stream_says_that_it_is_not_kept() {
     let tree = TempTree::new("");
     let turn = TurnContext::new(tree.path(), SandboxPolicy::Full).expect("absolute");
     let report = run(&turn, "printf '%060000d' 0");
-    assert_eq!(report.stdout.spill_error().as_deref(), Some("no spill folder is set"));
+    assert_eq!(report.stdout.save_error().as_deref(), Some("no spill folder is set"));
     assert_eq!(report.stdout.text().len(), 51_200);
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use expect_test::expect;
 use eyelet::tools::{Bash, BashArgs};
-use eyelet::{Environment, ErrorCode, Reach, Root, SandboxPolicy, Tool as _, TurnContext};
+use eyelet::{Environment, ErrorCode, PathScope, Root, SandboxPolicy, Tool as _, TurnContext};
 use serde_json::json;
 use testkit::{TempTree, is_root};
 
@@ -112,11 +112,11 @@ fn the_directory_is_the_one_that_was_checked() {
         .with_root(Root::open(tree.path()).expect("it is there"));
     assert_eq!(failure(&outside, BashArgs::new("pwd")).0, ErrorCode::OutsideRoot);
     // What lifts the roots from the other tools does not lift them from a command, and is not advised.
-    let lifted = confined.with_reach(Reach::Everything);
+    let lifted = confined.with_path_scope(PathScope::Everything);
     let told = text(&tree, &lifted, &json!({ "command": "pwd", "cwd": "/" }));
     expect!["cwd `/` is outside the roots (/repo); --root DIR at the start adds one"]
         .assert_eq(&told);
-    let rootless = free.with_reach(Reach::Roots);
+    let rootless = free.with_path_scope(PathScope::Roots);
     let told = text(&tree, &rootless, &json!({ "command": "pwd" }));
     expect!["cwd `/repo` is outside the roots, there are none; --root DIR at the start adds one"]
         .assert_eq(&told);

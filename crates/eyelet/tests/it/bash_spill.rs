@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use eyelet::tools::{Bash, BashArgs, BashReport, GrepFiles, GrepFilesArgs, Keep, Read, ReadArgs};
-use eyelet::{ErrorCode, Root, SandboxPolicy, Spill, Tool as _, TurnContext};
+use eyelet::{ErrorCode, OutputStore, Root, SandboxPolicy, Tool as _, TurnContext};
 use rustix::process::{Resource, getrlimit};
 use testkit::{TempTree, is_root};
 
@@ -15,11 +15,11 @@ use crate::bash::run;
 
 const LONG: &str = "printf '%060000d' 0";
 
-fn turn(tree: &TempTree, spill: Spill) -> TurnContext {
+fn turn(tree: &TempTree, spill: OutputStore) -> TurnContext {
     TurnContext::new(tree.path(), SandboxPolicy::Full)
         .expect("absolute")
         .with_environment(std::env::vars_os().collect())
-        .with_spill(Arc::new(spill))
+        .with_output_store(Arc::new(spill))
 }
 
 fn uid() -> u32 {
@@ -27,7 +27,7 @@ fn uid() -> u32 {
 }
 
 fn file(report: &BashReport) -> PathBuf {
-    report.stdout.file().unwrap_or_else(|| panic!("not kept: {:?}", report.stdout.kept)).clone()
+    report.stdout.file().unwrap_or_else(|| panic!("not kept: {:?}", report.stdout.saved)).clone()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -42,7 +42,7 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn the_file_has_every_byte_as_it_came() {
     let tree = TempTree::new("");
-    let turn = || turn(&tree, Spill::session(tree.beside()));
+    let turn = || turn(&tree, OutputStore::session(tree.beside()));
     // Where only the data is asked for, most of a flood goes to the file unseen.
     for turn in [turn(), turn().with_data_alone()] {
         for bytes in [51_200, 51_201, 262_144, 5_000_003] {
@@ -55,7 +55,7 @@ fn the_file_has_every_byte_as_it_came() {
                 let copy = fs::read(tree.path().join("copy")).expect("readable");
                 assert_eq!(copy.len(), bytes);
                 for stream in [&report.stdout, &report.stderr] {
-                    assert_eq!((stream.total_bytes, stream.spill_error()), (bytes as u64, None));
+                    assert_eq!((stream.total_bytes, stream.save_error()), (bytes as u64, None));
                     let kept = fs::read(stream.file().expect("kept")).expect("readable");
                     assert!(kept == copy, "{bytes} bytes, {and}");
                 }
@@ -67,7 +67,7 @@ fn the_file_has_every_byte_as_it_came() {
 #[test]
 fn no_folder_is_made_until_it_is_needed() {
     let tree = TempTree::new("");
-    let turn = turn(&tree, Spill::session(tree.beside()));
+    let turn = turn(&tree, OutputStore::session(tree.beside()));
     run(&turn, "echo short");
     assert_eq!(names(&tree.beside()), Vec::<String>::new());
     run(&turn, LONG);
@@ -85,7 +85,7 @@ fn folder_and_file_are_private_whatever_the_umask() {
 
 fn private_folder_and_file() {
     let tree = TempTree::new("");
-    for spill in [Spill::session(tree.beside()), Spill::per_user(tree.beside())] {
+    for spill in [OutputStore::session(tree.beside()), OutputStore::per_user(tree.beside())] {
         let turn = turn(&tree, spill);
         let file = file(&run(&turn, LONG));
         let mode = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o7777;
@@ -99,7 +99,7 @@ fn private_folder_and_file() {
 #[test]
 fn names_cannot_be_guessed() {
     let tree = TempTree::new("");
-    let turn = turn(&tree, Spill::session(tree.beside()));
+    let turn = turn(&tree, OutputStore::session(tree.beside()));
     let start = |file: PathBuf| {
         let name = file.file_name().expect("a name").as_encoded_bytes();
         name.get(..16).expect("128 bits").to_owned()
@@ -114,12 +114,12 @@ fn names_cannot_be_guessed() {
 fn a_stream_that_cannot_be_kept_does_not_fail_the_call() {
     let tree = TempTree::new("file");
     let reason = |temp: PathBuf| {
-        let turn = turn(&tree, Spill::session(temp));
+        let turn = turn(&tree, OutputStore::session(temp));
         let report = run(&turn, "printf '%060000d' 0; exit 3");
         assert_eq!(report.stdout.text().len(), 51_200);
         assert_eq!((report.exit_code, report.stdout.total_bytes), (3, 60_000));
         assert_eq!(report.stdout.file(), None);
-        tree.redact(&report.stdout.spill_error().expect("a reason"))
+        tree.redact(&report.stdout.save_error().expect("a reason"))
     };
     let reasons = [
         reason(tree.path().join("missing")),
@@ -146,12 +146,12 @@ fn a_limit_of_the_process_on_its_files_is_heeded() {
     for (before, bytes) in [("ulimit -f 60", 100_000), ("ulimit -f 1500", 6_000_000)] {
         testkit::in_own_process_after(before, test, || {
             let tree = TempTree::new("");
-            let turn = turn(&tree, Spill::session(tree.beside())).with_data_alone();
+            let turn = turn(&tree, OutputStore::session(tree.beside())).with_data_alone();
             let report = run(&turn, &format!("printf '%0{bytes}d' 0"));
             let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
             assert_eq!(fs::metadata(file(&report)).expect("it is there").len(), limit.min(bytes));
             let error = format!("only the first {limit} of {bytes} bytes are kept");
-            assert_eq!(report.stdout.spill_error(), (limit < bytes).then_some(error));
+            assert_eq!(report.stdout.save_error(), (limit < bytes).then_some(error));
         });
     }
 }
@@ -162,9 +162,9 @@ fn a_planted_folder_is_refused_and_its_target_untouched() {
     let name = format!("eyelet-{}", uid());
     let planted = tree.beside().join(&name);
     let reason = || {
-        let report = run(&turn(&tree, Spill::per_user(tree.beside())), LONG);
+        let report = run(&turn(&tree, OutputStore::per_user(tree.beside())), LONG);
         assert_eq!(report.stdout.file(), None);
-        report.stdout.spill_error().expect("a reason")
+        report.stdout.save_error().expect("a reason")
     };
 
     symlink(tree.path().join("victim"), &planted).expect("ours");
@@ -190,7 +190,8 @@ fn a_planted_folder_is_refused_and_its_target_untouched() {
 #[test]
 fn a_file_stops_at_its_limit_and_the_answer_says_so() {
     let tree = TempTree::new("");
-    let turn = |limit, all| turn(&tree, Spill::session(tree.beside()).with_limits(limit, all));
+    let turn =
+        |limit, all| turn(&tree, OutputStore::session(tree.beside()).with_limits(limit, all));
     for (turn, kept, bytes) in [
         (turn(55_000, 1_000_000), 55_000, 300_000),
         // Of a flood that goes to the file unseen, at the limits of a file and of all files.
@@ -202,7 +203,7 @@ fn a_file_stops_at_its_limit_and_the_answer_says_so() {
         assert!(fs::read(file(&report)).expect("readable") == copy[..kept], "{kept}");
         assert_eq!(report.stdout.total_bytes, bytes);
         assert_eq!(
-            report.stdout.spill_error(),
+            report.stdout.save_error(),
             Some(format!("only the first {kept} of {bytes} bytes are kept"))
         );
     }
@@ -212,7 +213,7 @@ fn a_file_stops_at_its_limit_and_the_answer_says_so() {
 fn of_a_flood_lines_are_counted_where_the_answer_tells_them() {
     const BYTES: u64 = 20 << 20;
     let tree = TempTree::new("");
-    let turn = turn(&tree, Spill::session(tree.beside()).with_limits(100_000, 1_000_000));
+    let turn = turn(&tree, OutputStore::session(tree.beside()).with_limits(100_000, 1_000_000));
     let command = format!("yes 0123456 | head -c {BYTES}; printf end");
     let counted = (BYTES + 3, Some(BYTES / 8 + 1));
 
@@ -234,7 +235,7 @@ fn of_a_flood_lines_are_counted_where_the_answer_tells_them() {
 #[test]
 fn the_oldest_files_go_when_a_session_has_too_much() {
     let tree = TempTree::new("");
-    let turn = turn(&tree, Spill::session(tree.beside()).with_limits(100_000, 200_000));
+    let turn = turn(&tree, OutputStore::session(tree.beside()).with_limits(100_000, 200_000));
     let files: Vec<_> = (0..5).map(|_| file(&run(&turn, LONG))).collect();
     let there: Vec<_> = files.iter().map(|file| file.exists()).collect();
     assert_eq!(there, [false, false, true, true, true]);
@@ -243,7 +244,7 @@ fn the_oldest_files_go_when_a_session_has_too_much() {
 #[test]
 fn who_makes_others_go_says_so_and_so_does_who_looks_for_them() {
     let tree = TempTree::new("");
-    let turn = turn(&tree, Spill::session(tree.beside()).with_limits(100_000, 200_000));
+    let turn = turn(&tree, OutputStore::session(tree.beside()).with_limits(100_000, 200_000));
     let first = run(&turn, LONG);
     let others: Vec<_> = (0..3).map(|_| run(&turn, LONG)).collect();
     assert_eq!(first.removed.count() + others[0].removed.count() + others[1].removed.count(), 0);
@@ -273,10 +274,10 @@ fn who_makes_others_go_says_so_and_so_does_who_looks_for_them() {
 #[test]
 fn a_file_of_the_command_line_that_is_gone_says_why_that_may_be() {
     let tree = TempTree::new("");
-    let here = turn(&tree, Spill::per_user(tree.beside()));
+    let here = turn(&tree, OutputStore::per_user(tree.beside()));
     let kept = file(&run(&here, LONG));
     fs::remove_file(&kept).expect("ours");
-    let next = turn(&tree, Spill::per_user(tree.beside()));
+    let next = turn(&tree, OutputStore::per_user(tree.beside()));
     let error = Read.run(ReadArgs::new(kept.to_str().expect("UTF-8")), &next).expect_err("gone");
     assert_eq!(error.code, ErrorCode::NotFound);
     assert!(error.message.contains("is not kept any more: files go after 24 hours"), "{error:?}");
@@ -285,7 +286,7 @@ fn a_file_of_the_command_line_that_is_gone_says_why_that_may_be() {
 #[test]
 fn files_that_are_being_written_never_take_more_than_the_session_has() {
     let tree = TempTree::new("");
-    let turn = turn(&tree, Spill::session(tree.beside()).with_limits(100_000, 150_000));
+    let turn = turn(&tree, OutputStore::session(tree.beside()).with_limits(100_000, 150_000));
     let report = run(&turn, "printf '%0100000d' 0; printf '%0100000d' 0 >&2");
     let kept = |file: &Path| fs::metadata(file).expect("it is there").len();
     let both = kept(&file(&report)) + kept(report.stderr.file().expect("kept"));
@@ -295,7 +296,7 @@ fn files_that_are_being_written_never_take_more_than_the_session_has() {
 #[test]
 fn a_session_removes_its_folder_when_it_ends() {
     let tree = TempTree::new("");
-    let turn = turn(&tree, Spill::session(tree.beside()));
+    let turn = turn(&tree, OutputStore::session(tree.beside()));
     let file = file(&run(&turn, LONG));
     assert!(file.exists());
     drop(turn);
@@ -305,7 +306,7 @@ fn a_session_removes_its_folder_when_it_ends() {
 #[test]
 fn a_start_removes_the_folders_of_dead_sessions_and_of_no_live_one() {
     let tree = TempTree::new("");
-    let live = turn(&tree, Spill::session(tree.beside()));
+    let live = turn(&tree, OutputStore::session(tree.beside()));
     let live_file = file(&run(&live, LONG));
     let dead = tree.beside().join(format!("eyelet-{}-{}", uid(), "0".repeat(32)));
     let strange = tree.beside().join(format!("eyelet-{}-strange", uid()));
@@ -314,7 +315,7 @@ fn a_start_removes_the_folders_of_dead_sessions_and_of_no_live_one() {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).expect("ours");
         fs::write(folder.join("file"), "left").expect("ours");
     }
-    let _next = Spill::session(tree.beside());
+    let _next = OutputStore::session(tree.beside());
     assert!(!dead.exists() && strange.exists() && live_file.exists());
 }
 
@@ -322,7 +323,7 @@ fn a_start_removes_the_folders_of_dead_sessions_and_of_no_live_one() {
 fn files_of_the_command_line_outlive_it_for_a_day() {
     let tree = TempTree::new("");
     let kept = |spill| file(&run(&turn(&tree, spill), LONG));
-    let [old, new] = [(); 2].map(|()| kept(Spill::per_user(tree.beside())));
+    let [old, new] = [(); 2].map(|()| kept(OutputStore::per_user(tree.beside())));
     assert!(old.exists() && old.parent() == new.parent());
     let yesterday = SystemTime::now() - Duration::from_secs(24 * 60 * 60 + 60);
     fs::File::options()
@@ -331,7 +332,7 @@ fn files_of_the_command_line_outlive_it_for_a_day() {
         .expect("ours")
         .set_modified(yesterday)
         .expect("ours");
-    let _next = Spill::per_user(tree.beside());
+    let _next = OutputStore::per_user(tree.beside());
     assert!(!old.exists() && new.exists());
 }
 
@@ -339,7 +340,7 @@ fn files_of_the_command_line_outlive_it_for_a_day() {
 fn files_that_earlier_commands_left_count_for_the_limit() {
     let tree = TempTree::new("");
     let kept = || {
-        let spill = Spill::per_user(tree.beside()).with_limits(100_000, 150_000);
+        let spill = OutputStore::per_user(tree.beside()).with_limits(100_000, 150_000);
         file(&run(&turn(&tree, spill), LONG))
     };
     let [first, second, third] = [(); 3].map(|()| {
@@ -356,7 +357,7 @@ fn files_that_earlier_commands_left_count_for_the_limit() {
 #[test]
 fn a_folder_that_a_cleaner_took_away_is_made_again() {
     let tree = TempTree::new("");
-    for spill in [Spill::session(tree.beside()), Spill::per_user(tree.beside())] {
+    for spill in [OutputStore::session(tree.beside()), OutputStore::per_user(tree.beside())] {
         let turn = turn(&tree, spill);
         let first = file(&run(&turn, LONG));
         fs::remove_dir_all(first.parent().expect("a folder")).expect("ours");
@@ -368,14 +369,14 @@ fn a_folder_that_a_cleaner_took_away_is_made_again() {
 fn a_kept_file_can_be_reached_under_a_root() {
     let tree = TempTree::new("");
     let root = || Root::open(tree.path()).expect("it is there");
-    let first = turn(&tree, Spill::per_user(tree.beside())).with_root(root());
+    let first = turn(&tree, OutputStore::per_user(tree.beside())).with_root(root());
     let file = file(&run(&first, LONG));
     let path = file.to_str().expect("UTF-8");
     assert!(first.resolve_path("path", path).is_ok());
-    let next = turn(&tree, Spill::per_user(tree.beside())).with_root(root());
+    let next = turn(&tree, OutputStore::per_user(tree.beside())).with_root(root());
     assert!(next.resolve_path("path", path).is_ok());
     let beside = tree.beside();
     assert!(next.resolve_path("path", beside.to_str().expect("UTF-8")).is_err());
-    let other = turn(&tree, Spill::session(tree.beside())).with_root(root());
+    let other = turn(&tree, OutputStore::session(tree.beside())).with_root(root());
     assert!(other.resolve_path("path", path).is_err());
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use eyelet::{
-    FunctionCallError, ReplyBudget, SandboxPolicy, Spill, ToolInvocation, ToolRouter, TurnContext,
+    FunctionCallError, OutputStore, ReplyBudget, SandboxPolicy, ToolInvocation, ToolRouter,
+    TurnContext,
 };
 use serde_json::{Value, json};
 use testkit::{TempTree, each_seed};
@@ -16,7 +17,7 @@ fn turn(tree: &TempTree, bytes: usize) -> TurnContext {
     TurnContext::new(tree.path(), SandboxPolicy::Full)
         .unwrap()
         .with_environment(path.into_iter().collect())
-        .with_spill(Arc::new(Spill::session(tree.path())))
+        .with_output_store(Arc::new(OutputStore::session(tree.path())))
         .with_reply_budget(ReplyBudget::new(bytes))
 }
 
@@ -249,8 +250,8 @@ fn a_temp_folder_of_any_depth_leaves_the_reply_within_its_budget() {
         // Control characters are shown as more bytes than they are.
         for name in ["t".repeat(250), "\u{1}".repeat(50)] {
             let temp = tree.dir(vec![name; depth].join("/"));
-            let spill = Arc::new(Spill::session(temp));
-            let turn = turn(&tree, 4096).with_spill(spill);
+            let spill = Arc::new(OutputStore::session(temp));
+            let turn = turn(&tree, 4096).with_output_store(spill);
             let asked = json!({"command": "seq 100000; seq 100000 >&2"});
             let reply = reply("bash", &asked, &turn, 4096);
             let (header, body) = reply.split_once('\n').unwrap();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use expect_test::expect;
-use eyelet::{Hidden, Reach, Root, SearchEngine, TurnContext};
+use eyelet::{DenyList, PathScope, Root, SearchEngine, TurnContext};
 use serde_json::{Value, json};
 use testkit::TempTree;
 
@@ -22,10 +22,10 @@ const TREE: &str = "
 fn denying(root: &Path, globs: &[&str]) -> TurnContext {
     let hidden = globs
         .iter()
-        .fold(Hidden::nothing(), |hidden, glob| hidden.with_denied(glob, &[root]).unwrap());
+        .fold(DenyList::empty(), |hidden, glob| hidden.with_glob(glob, &[root]).unwrap());
     turn(root)
         .with_root(Root::open(root).unwrap())
-        .with_hidden(hidden)
+        .with_deny_list(hidden)
         .with_environment([("PATH", testkit::rg().parent().unwrap())].into_iter().collect())
 }
 
@@ -109,8 +109,8 @@ fn the_case_of_letters_does_not_count_and_a_star_stays_in_its_directory() {
 fn an_absolute_glob_holds_without_roots_too() {
     let tree = TempTree::new(TREE);
     let glob = tree.at("**/.env");
-    let hidden = Hidden::nothing().with_denied(&glob, &[]).unwrap();
-    let turn = turn(tree.path()).with_hidden(hidden);
+    let hidden = DenyList::empty().with_glob(&glob, &[]).unwrap();
+    let turn = turn(tree.path()).with_deny_list(hidden);
     for path in [".env", "sub/.env", "alias"] {
         let answer = ask(&turn, "read", json!({ "path": path }));
         assert!(answer.starts_with("error permission_denied"), "{path}: {answer}");
@@ -120,7 +120,7 @@ fn an_absolute_glob_holds_without_roots_too() {
 
 #[test]
 fn a_glob_that_is_none_is_refused() {
-    let error = Hidden::nothing().with_denied("a[", &[Path::new("/w")]).unwrap_err();
+    let error = DenyList::empty().with_glob("a[", &[Path::new("/w")]).unwrap_err();
     expect!["--deny `a[` is no glob: unclosed character class; missing ']'"]
         .assert_eq(&error.message);
 }
@@ -138,7 +138,7 @@ fn folders_of_secrets_are_hidden_in_a_home_that_is_a_root() {
     }
     tree.link("alias", ".ssh");
     let turn =
-        denying(tree.path(), &[]).with_hidden(Hidden::nothing().with_secrets_of(tree.path()));
+        denying(tree.path(), &[]).with_deny_list(DenyList::empty().with_secrets_in(tree.path()));
     for secret in eyelet::SECRETS {
         for path in [(*secret).to_owned(), format!("{secret}/id"), "alias/id".to_owned()] {
             let answer = ask(&turn, "read", json!({ "path": path }));
@@ -162,8 +162,8 @@ fn reading_anywhere_lifts_the_roots_and_not_what_is_hidden() {
     let tree = TempTree::new("root/f = inside\nhome/.ssh/id = CANARY\nhome/notes = plain");
     let home = tree.path().join("home");
     let turn = denying(&tree.path().join("root"), &[])
-        .with_hidden(Hidden::nothing().with_secrets_of(&home))
-        .with_reach(Reach::Everything);
+        .with_deny_list(DenyList::empty().with_secrets_in(&home))
+        .with_path_scope(PathScope::Everything);
     assert_eq!(ask(&turn, "read", json!({"path": "../home/notes"})), "[lines 1-1 of 1]\nplain");
     let answer = ask(&turn, "read", json!({"path": "../home/.ssh/id"}));
     assert!(answer.starts_with("error permission_denied"), "{answer}");
@@ -175,7 +175,7 @@ fn reading_anywhere_lifts_the_roots_and_not_what_is_hidden() {
 #[test]
 fn confined_to_no_root_nothing_is_reached() {
     let tree = TempTree::new("f = CANARY");
-    let turn = turn(tree.path()).with_reach(Reach::Roots);
+    let turn = turn(tree.path()).with_path_scope(PathScope::Roots);
     expect!["error outside_root: path `f` is outside the roots, there are none; --root DIR at the start adds one, --read-anywhere lifts them"]
         .assert_eq(&ask(&turn, "read", json!({"path": "f"})));
     for (tool, arguments) in

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
-use eyelet::{Attached, CancelFlag, Envelope, ToolInvocation, ToolRouter};
+use eyelet::{AttachmentMode, CancelFlag, Envelope, ToolInvocation, ToolRouter};
 use serde_json::{Value, json};
 use testkit::TempTree;
 
@@ -334,7 +334,7 @@ fn an_image_is_told_by_its_first_bytes_and_comes_whole() {
         let arguments = r#"{"path":"picture.txt"}"#;
         let outcome = ToolRouter::new().call(&ToolInvocation::new("read", arguments, &turn));
         assert_eq!(outcome.as_ref().unwrap().attachment().unwrap().bytes, bytes);
-        let inline = Envelope::of(&outcome, Attached::Inline).to_json();
+        let inline = Envelope::new(&outcome, AttachmentMode::Inline).to_json();
         let base64 = testkit::base64(&bytes);
         assert!(inline.ends_with(&format!(",\"base64\":\"{base64}\"}}}}")), "{inline}");
     }

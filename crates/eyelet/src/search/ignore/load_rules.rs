@@ -1,7 +1,7 @@
 //! Reads the ignore files of a search.
 //!
-//! Inside the search path and inside the roots they are opened like every other file: by handle, a
-//! link only where it stays in the roots. What stands above the roots, and the user's own
+//! Inside the search path and load_inside the roots they are opened like every other file: by handle, a
+//! link only where it stays in the roots. What stands load_above the roots, and the user's own
 //! configuration, is opened by its path, for its rules only.
 
 use std::ffi::OsStr;
@@ -18,10 +18,10 @@ use crate::context::TurnContext;
 use crate::text::entry_tree::EntryKind;
 
 use crate::fs::directory::Directory;
-use crate::paths::confined_path::{OpenFailure, Want};
-use crate::search::entry_names::Names;
+use crate::paths::confined_path::{OpenAs, OpenFailure};
+use crate::search::entry_names::EntryNames;
 use crate::search::ignore::git_excludes;
-use crate::search::ignore::rules::{self, Level, MAX_COST, OwnRules, RuleFiles, Side};
+use crate::search::ignore::rules::{self, MAX_COST, OwnRules, Position, RuleFiles, RuleLevel};
 
 const RGIGNORE: &str = ".rgignore";
 const IGNORE: &str = ".ignore";
@@ -34,7 +34,7 @@ const EXCLUDE: &str = "info/exclude";
 const MAX_POINTER_BYTES: usize = 64 * 1024;
 
 /// Reads ignore files for one turn.
-pub(crate) struct RuleReader<'t> {
+pub(crate) struct RuleLoader<'t> {
     turn: &'t TurnContext,
     /// The working directory without links, against which the user's excludes are matched.
     cwd: &'t Path,
@@ -49,13 +49,13 @@ enum Git {
     Directory,
 }
 
-impl<'t> RuleReader<'t> {
+impl<'t> RuleLoader<'t> {
     pub(crate) fn new(turn: &'t TurnContext, cwd: &'t Path) -> Self {
-        RuleReader { turn, cwd }
+        RuleLoader { turn, cwd }
     }
 
     /// The user's own excludes.
-    pub(crate) fn global(&self) -> Gitignore {
+    pub(crate) fn load_global(&self) -> Gitignore {
         git_excludes::excludes_path(&self.turn.environment, |path, most| {
             read(open_by_path(&self.turn.cwd.join(path))?, most)
         })
@@ -63,31 +63,31 @@ impl<'t> RuleReader<'t> {
         .map_or_else(Gitignore::empty, |bytes| rules::parse(self.cwd, &bytes))
     }
 
-    /// The rules of all directories above `base`, a path without links.
-    pub(crate) fn above(&self, base: &Path) -> Arc<Level> {
+    /// The rules of all directories load_above `base`, a path without links.
+    pub(crate) fn load_above(&self, base: &Path) -> Arc<RuleLevel> {
         let mut folders: Vec<_> = base.ancestors().skip(1).collect();
         folders.reverse();
-        folders.into_iter().fold(Level::none(), |level, folder| {
-            let mut own = Own::new(folder, level.budget());
+        folders.into_iter().fold(RuleLevel::none(), |level, folder| {
+            let mut own = RuleBuilder::new(folder, level.budget());
             for name in [RGIGNORE, IGNORE, GITIGNORE] {
                 own.add(name, self.open_above(&folder.join(name)));
             }
             let git = self.git_above(&folder.join(GIT));
             own.exclude(self.open_exclude(folder, git, None));
             own.starts_repository = git != Git::Nothing || self.exists_above(&folder.join(JJ));
-            level.enter(Side::Outside, own.finish())
+            level.enter(Position::Outside, own.finish())
         })
     }
 
     /// The rules of the directory at `path`, which is open and holds `entries`.
-    pub(crate) fn inside(
+    pub(crate) fn load_inside(
         &self,
-        level: &Arc<Level>,
+        level: &Arc<RuleLevel>,
         path: &Path,
         directory: &Directory,
-        entries: &Names,
-    ) -> Arc<Level> {
-        let mut own = Own::new(path, level.budget());
+        entries: &EntryNames,
+    ) -> Arc<RuleLevel> {
+        let mut own = RuleBuilder::new(path, level.budget());
         let (mut git, mut jj) = (Git::Nothing, false);
         for (name, kind) in entries.iter() {
             if name.as_bytes().first() != Some(&b'.') {
@@ -106,7 +106,7 @@ impl<'t> RuleReader<'t> {
             }
         }
         own.starts_repository = git != Git::Nothing || jj;
-        level.enter(Side::Inside, own.finish())
+        level.enter(Position::Inside, own.finish())
     }
 
     /// Opens `name` in an open directory; a link is followed where it stays in the roots.
@@ -119,7 +119,7 @@ impl<'t> RuleReader<'t> {
         self.turn.confine(path)?.open_file().ok()
     }
 
-    /// Opens a file above the search path: confined inside the roots, by its path above them.
+    /// Opens a file load_above the search path: confined load_inside the roots, by its path load_above them.
     fn open_above(&self, path: &Path) -> Option<File> {
         match self.turn.confine(path.to_owned()) {
             Some(confined) => confined.open_file().ok(),
@@ -156,14 +156,14 @@ impl<'t> RuleReader<'t> {
     /// Whether a link leads to something. Of one that leaves the roots only the link is known.
     fn is_there(&self, path: &Path) -> bool {
         let Some(path) = self.turn.confine(path.to_owned()) else { return true };
-        match path.open(Want::Directory) {
+        match path.open(OpenAs::Directory) {
             Err(OpenFailure::Io(error)) => error.kind() != std::io::ErrorKind::NotFound,
             Ok(_) | Err(OpenFailure::Refused(_) | OpenFailure::NotAFile) => true,
         }
     }
 
     /// Opens `info/exclude` of the repository whose top is `folder`. `directory` is its handle
-    /// where it is inside the search path.
+    /// where it is load_inside the search path.
     fn open_exclude(&self, folder: &Path, git: Git, directory: Option<&Directory>) -> Option<File> {
         match (git, directory) {
             (Git::Nothing, _) => None,
@@ -181,7 +181,7 @@ impl<'t> RuleReader<'t> {
     }
 
     /// Opens `info/exclude` of the repository that a `.git` file points to. The path comes from
-    /// the tree, so it is opened inside the roots only.
+    /// the tree, so it is opened load_inside the roots only.
     fn open_pointed(&self, pointer: File) -> Option<File> {
         let line = first_line(pointer)?;
         let git_dir = self.turn.cwd.join(line.strip_prefix("gitdir: ")?);
@@ -193,7 +193,7 @@ impl<'t> RuleReader<'t> {
 }
 
 /// The rules of one directory while they are read.
-struct Own<'p> {
+struct RuleBuilder<'p> {
     path: &'p Path,
     files: RuleFiles,
     starts_repository: bool,
@@ -201,9 +201,9 @@ struct Own<'p> {
     budget: usize,
 }
 
-impl<'p> Own<'p> {
+impl<'p> RuleBuilder<'p> {
     fn new(path: &'p Path, budget: usize) -> Self {
-        Own { path, files: RuleFiles::none(), starts_repository: false, cost: 0, budget }
+        RuleBuilder { path, files: RuleFiles::none(), starts_repository: false, cost: 0, budget }
     }
 
     fn add(&mut self, name: &str, file: Option<File>) {
@@ -228,7 +228,7 @@ impl<'p> Own<'p> {
     }
 
     fn finish(self) -> OwnRules {
-        let Own { files, starts_repository, cost, .. } = self;
+        let RuleBuilder { files, starts_repository, cost, .. } = self;
         OwnRules { files, starts_repository, cost }
     }
 }

@@ -42,9 +42,9 @@ pub(crate) struct Rules {
 }
 
 /// The rules of one directory, and of those above it.
-pub(crate) struct Level {
-    above: Option<Arc<Level>>,
-    side: Side,
+pub(crate) struct RuleLevel {
+    above: Option<Arc<RuleLevel>>,
+    side: Position,
     files: RuleFiles,
     /// A repository starts in this directory.
     starts_repository: bool,
@@ -55,7 +55,7 @@ pub(crate) struct Level {
 
 /// Where a directory lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum Position {
     /// It is the search path or below it; entries are matched by the path they were found by.
     Inside,
     /// It is above the search path; entries are matched by their path without links.
@@ -78,34 +78,43 @@ enum Verdict {
 
 impl Rules {
     /// Whether the entry at `path` is left out. `level` is the directory that holds it.
-    pub(crate) fn skip(&self, level: &Level, path: &Path, kind: EntryKind) -> bool {
+    pub(crate) fn skip(&self, level: &RuleLevel, path: &Path, kind: EntryKind) -> bool {
         match self.verdict(level, path, kind) {
             Some(Verdict::Skip) => true,
             Some(Verdict::Keep) => false,
-            None => is_hidden(path),
+            None => is_dot_file(path),
         }
     }
 
-    fn verdict(&self, level: &Level, path: &Path, kind: EntryKind) -> Option<Verdict> {
-        if let Some(verdict) = of(self.include.matched(path, kind == EntryKind::Directory)) {
+    fn verdict(&self, level: &RuleLevel, path: &Path, kind: EntryKind) -> Option<Verdict> {
+        if let Some(verdict) =
+            verdict_from(self.include.matched(path, kind == EntryKind::Directory))
+        {
             return Some(verdict);
         }
-        let mut votes = Votes { past_repository: !level.in_repository, ..Votes::default() };
+        let mut verdicts =
+            Verdicts { past_repository: !level.in_repository, ..Verdicts::default() };
         let mut resolved: Option<PathBuf> = None;
         for here in level.up() {
             match here.side {
-                Side::Inside => votes.ask(here, path, kind),
+                Position::Inside => verdicts.add(here, path, kind),
                 // Most places above have nothing to say, and the path would be built for nothing.
-                Side::Outside if !votes.count(here) => votes.pass(here),
-                Side::Outside => {
+                Position::Outside if !verdicts.count(here) => verdicts.pass(here),
+                Position::Outside => {
                     let Some(base) = &self.base else { break };
                     let path = resolved.get_or_insert_with(|| base.join(self.below_top(path)));
-                    votes.ask(here, path, kind);
+                    verdicts.add(here, path, kind);
                 }
             }
         }
-        let global = || if level.in_repository { ask(&self.global, path, kind) } else { None };
-        votes.rgignore.or(votes.ignore).or(votes.gitignore).or(votes.exclude).or_else(global)
+        let global =
+            || if level.in_repository { verdict_of(&self.global, path, kind) } else { None };
+        verdicts
+            .rgignore
+            .or(verdicts.ignore)
+            .or(verdicts.gitignore)
+            .or(verdicts.exclude)
+            .or_else(global)
     }
 
     fn below_top<'p>(&self, path: &'p Path) -> &'p Path {
@@ -115,7 +124,7 @@ impl Rules {
 
 /// What each kind of file says; the directory nearest to the entry is asked first.
 #[derive(Default)]
-struct Votes {
+struct Verdicts {
     rgignore: Option<Verdict>,
     ignore: Option<Verdict>,
     gitignore: Option<Verdict>,
@@ -124,35 +133,35 @@ struct Votes {
     past_repository: bool,
 }
 
-impl Votes {
-    fn ask(&mut self, level: &Level, path: &Path, kind: EntryKind) {
+impl Verdicts {
+    fn add(&mut self, level: &RuleLevel, path: &Path, kind: EntryKind) {
         let RuleFiles { rgignore, ignore, gitignore, exclude } = &level.files;
-        self.rgignore = self.rgignore.or_else(|| ask(rgignore, path, kind));
-        self.ignore = self.ignore.or_else(|| ask(ignore, path, kind));
+        self.rgignore = self.rgignore.or_else(|| verdict_of(rgignore, path, kind));
+        self.ignore = self.ignore.or_else(|| verdict_of(ignore, path, kind));
         if !self.past_repository {
-            self.gitignore = self.gitignore.or_else(|| ask(gitignore, path, kind));
-            self.exclude = self.exclude.or_else(|| ask(exclude, path, kind));
+            self.gitignore = self.gitignore.or_else(|| verdict_of(gitignore, path, kind));
+            self.exclude = self.exclude.or_else(|| verdict_of(exclude, path, kind));
         }
         self.pass(level);
     }
 
-    fn pass(&mut self, level: &Level) {
+    fn pass(&mut self, level: &RuleLevel) {
         self.past_repository |= level.starts_repository;
     }
 
     /// Whether the files of a directory may still change something.
-    fn count(&self, level: &Level) -> bool {
+    fn count(&self, level: &RuleLevel) -> bool {
         let RuleFiles { rgignore, ignore, gitignore, exclude } = &level.files;
         let git = !(self.past_repository || (gitignore.is_empty() && exclude.is_empty()));
         git || !(rgignore.is_empty() && ignore.is_empty())
     }
 }
 
-fn ask(rules: &Gitignore, path: &Path, kind: EntryKind) -> Option<Verdict> {
-    of(rules.matched(path, kind == EntryKind::Directory))
+fn verdict_of(rules: &Gitignore, path: &Path, kind: EntryKind) -> Option<Verdict> {
+    verdict_from(rules.matched(path, kind == EntryKind::Directory))
 }
 
-fn of<T>(matched: Match<T>) -> Option<Verdict> {
+fn verdict_from<T>(matched: Match<T>) -> Option<Verdict> {
     match matched {
         Match::None => None,
         Match::Ignore(_) => Some(Verdict::Skip),
@@ -161,18 +170,18 @@ fn of<T>(matched: Match<T>) -> Option<Verdict> {
 }
 
 /// Whether ripgrep takes the entry for hidden. A name that ends in a dot never is, there.
-fn is_hidden(path: &Path) -> bool {
+fn is_dot_file(path: &Path) -> bool {
     let path = path.as_os_str().as_bytes();
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
     name.first() == Some(&b'.') && name.last() != Some(&b'.')
 }
 
-impl Level {
+impl RuleLevel {
     /// No rules at all: what stands above the file system's root.
-    pub(crate) fn none() -> Arc<Level> {
-        Arc::new(Level {
+    pub(crate) fn none() -> Arc<RuleLevel> {
+        Arc::new(RuleLevel {
             above: None,
-            side: Side::Outside,
+            side: Position::Outside,
             files: RuleFiles::none(),
             starts_repository: false,
             in_repository: false,
@@ -181,11 +190,11 @@ impl Level {
     }
 
     /// The level of a directory in this one. A directory that adds nothing shares its parent's.
-    pub(crate) fn enter(self: &Arc<Level>, side: Side, own: OwnRules) -> Arc<Level> {
+    pub(crate) fn enter(self: &Arc<RuleLevel>, side: Position, own: OwnRules) -> Arc<RuleLevel> {
         if own.files.are_none() && !own.starts_repository {
             return Arc::clone(self);
         }
-        Arc::new(Level {
+        Arc::new(RuleLevel {
             above: Some(Arc::clone(self)),
             side,
             files: own.files,
@@ -200,12 +209,12 @@ impl Level {
         MAX_COST.saturating_sub(self.cost)
     }
 
-    fn up(&self) -> impl Iterator<Item = &Level> {
+    fn up(&self) -> impl Iterator<Item = &RuleLevel> {
         std::iter::successors(Some(self), |level| level.above.as_deref())
     }
 }
 
-impl Drop for Level {
+impl Drop for RuleLevel {
     /// Frees a long chain one by one: the ordinary way would recurse once per directory.
     fn drop(&mut self) {
         let mut above = self.above.take();

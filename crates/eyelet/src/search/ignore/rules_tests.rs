@@ -2,11 +2,11 @@ use std::path::Path;
 
 use ignore::Match;
 
-use super::{MAX_COST, cost, include, is_hidden, nested_braces, parse};
+use super::{MAX_COST, cost, include, is_dot_file, nested_braces, parse};
 
 #[test]
 fn a_name_is_hidden_that_starts_with_a_dot_and_does_not_end_in_one() {
-    let hidden = |path| is_hidden(Path::new(path));
+    let hidden = |path| is_dot_file(Path::new(path));
     assert!(hidden("/a/.b") && hidden(".b"));
     assert!(!hidden("/.a/b") && !hidden("/a/.b.") && !hidden("/a/..."));
 }

@@ -1,10 +1,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Candidate, Part, Waiting};
+use super::{Candidate, DeferredFiles, DeferredPart};
 
-fn part<'p>(files: impl IntoIterator<Item = (i128, &'p str)>) -> Part {
-    let mut part = Part::default();
+fn part<'p>(files: impl IntoIterator<Item = (i128, &'p str)>) -> DeferredPart {
+    let mut part = DeferredPart::default();
     for (modified, path) in files {
         let path = Path::new(path);
         let folder: Arc<Path> = path.parent().unwrap().into();
@@ -14,11 +14,11 @@ fn part<'p>(files: impl IntoIterator<Item = (i128, &'p str)>) -> Part {
     part
 }
 
-fn taken(mut waiting: Waiting, count: usize) -> Vec<(i128, String)> {
+fn taken(mut deferred: DeferredFiles, count: usize) -> Vec<(i128, String)> {
     let mut taken = Vec::new();
-    while !waiting.is_empty() {
-        for file in waiting.take_newest(count) {
-            let file = waiting.candidate(&file).unwrap();
+    while !deferred.is_empty() {
+        for file in deferred.take_newest(count) {
+            let file = deferred.candidate(&file).unwrap();
             let path = file.folder.join(file.name).to_str().unwrap().to_owned();
             taken.push((file.modified, path));
         }

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// What the packed form of a time is counted in.
-const SECOND: i128 = 1_000_000_000;
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 /// The room for a name, as a rule.
-const NAME_BYTES: usize = 16;
+const TYPICAL_NAME_BYTES: usize = 16;
 
 /// A file that the rules let through.
 #[derive(Clone, Copy)]
@@ -23,27 +23,27 @@ pub(crate) struct Candidate<'w> {
 
 /// The files that one worker lets wait.
 #[derive(Default)]
-pub(crate) struct Part {
-    store: Store,
-    files: Vec<Packed>,
+pub(crate) struct DeferredPart {
+    store: PathStore,
+    files: Vec<PackedFile>,
 }
 
 /// The files that all workers let wait.
 #[derive(Default)]
-pub(crate) struct Waiting {
-    stores: Vec<Store>,
-    files: Vec<Packed>,
+pub(crate) struct DeferredFiles {
+    stores: Vec<PathStore>,
+    files: Vec<PackedFile>,
 }
 
 /// Where the paths of packed files stand.
 #[derive(Default)]
-struct Store {
+struct PathStore {
     folders: Vec<Arc<Path>>,
     names: Vec<u8>,
 }
 
 /// A candidate whose path stands in a store.
-pub(crate) struct Packed {
+pub(crate) struct PackedFile {
     seconds: i64,
     nanoseconds: u32,
     folder: u32,
@@ -52,23 +52,23 @@ pub(crate) struct Packed {
     store: u16,
 }
 
-impl Part {
+impl DeferredPart {
     pub(crate) fn len(&self) -> usize {
         self.files.len()
     }
 
     /// Lets a file wait, as one of `most`. None where there is no room.
     pub(crate) fn add(&mut self, file: Candidate<'_>, most: usize) -> Option<()> {
-        let Store { folders, names } = &mut self.store;
+        let PathStore { folders, names } = &mut self.store;
         if self.files.capacity() == 0 {
             // Only what is used is taken from the system; what grows leaves holes behind.
             self.files.reserve_exact(most);
-            names.reserve_exact(most.saturating_mul(NAME_BYTES));
+            names.reserve_exact(most.saturating_mul(TYPICAL_NAME_BYTES));
         }
         let is_new = folders.last().is_none_or(|last| !Arc::ptr_eq(last, file.folder));
-        let packed = Packed {
-            seconds: file.modified.div_euclid(SECOND).try_into().ok()?,
-            nanoseconds: file.modified.rem_euclid(SECOND).try_into().ok()?,
+        let packed = PackedFile {
+            seconds: file.modified.div_euclid(NANOS_PER_SECOND).try_into().ok()?,
+            nanoseconds: file.modified.rem_euclid(NANOS_PER_SECOND).try_into().ok()?,
             folder: if is_new { folders.len() } else { folders.len() - 1 }.try_into().ok()?,
             name: names.len().try_into().ok()?,
             name_bytes: file.name.len().try_into().ok()?,
@@ -83,30 +83,30 @@ impl Part {
     }
 }
 
-impl FromIterator<Part> for Waiting {
-    fn from_iter<I: IntoIterator<Item = Part>>(parts: I) -> Self {
-        let mut waiting = Waiting::default();
+impl FromIterator<DeferredPart> for DeferredFiles {
+    fn from_iter<I: IntoIterator<Item = DeferredPart>>(parts: I) -> Self {
+        let mut deferred = DeferredFiles::default();
         for (store, mut part) in (0..).zip(parts) {
             part.files.iter_mut().for_each(|file| file.store = store);
-            if waiting.files.is_empty() {
-                waiting.files = part.files;
+            if deferred.files.is_empty() {
+                deferred.files = part.files;
             } else {
-                waiting.files.append(&mut part.files);
+                deferred.files.append(&mut part.files);
             }
-            waiting.stores.push(part.store);
+            deferred.stores.push(part.store);
         }
-        waiting
+        deferred
     }
 }
 
-impl Waiting {
+impl DeferredFiles {
     pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
     /// Takes the newest `count` out, in order.
-    pub(crate) fn take_newest(&mut self, count: usize) -> Vec<Packed> {
-        let Waiting { stores, files } = self;
+    pub(crate) fn take_newest(&mut self, count: usize) -> Vec<PackedFile> {
+        let DeferredFiles { stores, files } = self;
         let mut newest = std::mem::take(files);
         if count < newest.len() {
             // Those that stay come first, so that the others can be split off.
@@ -120,25 +120,25 @@ impl Waiting {
     }
 
     /// A file that was taken out of here.
-    pub(crate) fn candidate(&self, file: &Packed) -> Option<Candidate<'_>> {
+    pub(crate) fn candidate(&self, file: &PackedFile) -> Option<Candidate<'_>> {
         candidate(&self.stores, file)
     }
 }
 
-fn candidate<'s>(stores: &'s [Store], file: &Packed) -> Option<Candidate<'s>> {
-    let Store { folders, names } = stores.get(usize::from(file.store))?;
+fn candidate<'s>(stores: &'s [PathStore], file: &PackedFile) -> Option<Candidate<'s>> {
+    let PathStore { folders, names } = stores.get(usize::from(file.store))?;
     let start = usize::try_from(file.name).ok()?;
     let name = names.get(start..start + usize::from(file.name_bytes))?;
     Some(Candidate {
-        modified: i128::from(file.seconds) * SECOND + i128::from(file.nanoseconds),
+        modified: i128::from(file.seconds) * NANOS_PER_SECOND + i128::from(file.nanoseconds),
         folder: folders.get(usize::try_from(file.folder).ok()?)?,
         name: OsStr::from_bytes(name),
     })
 }
 
-/// Newest first, equal times by the bytes of the path.
-fn order(stores: &[Store], one: &Packed, other: &Packed) -> Ordering {
-    let time = |file: &Packed| (file.seconds, file.nanoseconds);
+/// NewestPage first, equal times by the bytes of the path.
+fn order(stores: &[PathStore], one: &PackedFile, other: &PackedFile) -> Ordering {
+    let time = |file: &PackedFile| (file.seconds, file.nanoseconds);
     time(other).cmp(&time(one)).then_with(|| {
         match (candidate(stores, one), candidate(stores, other)) {
             (Some(one), Some(other)) => one.path_order(other),
@@ -176,5 +176,5 @@ fn slash(folder: &Path) -> &'static [u8] {
 }
 
 #[cfg(test)]
-#[path = "waiting_files_tests.rs"]
+#[path = "deferred_files_tests.rs"]
 mod tests;
