@@ -36,6 +36,7 @@
 mod args;
 mod cancel;
 mod context;
+mod cpu_count;
 mod definitions;
 mod environment;
 mod error;
@@ -61,8 +62,9 @@ pub use environment::Environment;
 pub use error::{ErrorCode, FunctionCallError, ToolError};
 pub use invocation::{ToolInvocation, ToolPayload};
 pub use output::{Attachment, AttachmentMode, Envelope, FunctionOutput, Report, ToolOutput};
-pub use paths::confined_path::{ConfinedPath, Root};
+pub use paths::confined_path::ConfinedPath;
 pub use paths::deny_list::{DenyList, SECRETS};
+pub use paths::root::Root;
 pub use progress::Progress;
 pub use router::ToolRouter;
 pub use sandbox_settings::{SandboxPolicy, SandboxSettings};

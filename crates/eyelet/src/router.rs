@@ -27,7 +27,7 @@ impl Default for ToolRouter {
 impl ToolRouter {
     /// A router with every tool of the list.
     pub fn new() -> Self {
-        tools::all()
+        tools::all().into_iter().fold(ToolRouter::empty(), ToolRouter::with_boxed)
     }
 
     /// A router with no tools, to be filled with [`ToolRouter::with`].
@@ -37,10 +37,14 @@ impl ToolRouter {
 
     /// Adds a tool; one of the same name is replaced.
     #[must_use]
-    pub fn with(mut self, tool: impl Tool) -> Self {
+    pub fn with(self, tool: impl Tool) -> Self {
+        self.with_boxed(Box::new(tool))
+    }
+
+    fn with_boxed(mut self, tool: Box<dyn ErasedTool>) -> Self {
         let name = tool.name();
         self.tools.retain(|entry| entry.name != name);
-        self.tools.push(Entry { name, tool: Box::new(tool) });
+        self.tools.push(Entry { name, tool });
         self
     }
 

@@ -69,11 +69,16 @@ pub enum Load {
 
 /// A tool whose types the router need not know. The blanket below is its only implementer.
 pub(crate) trait ErasedTool: Send + Sync {
+    fn name(&self) -> &'static str;
     fn definition(&self) -> ToolDefinition;
     fn call(&self, arguments: &str, turn: &TurnContext) -> Result<ToolOutput, FunctionCallError>;
 }
 
 impl<T: Tool> ErasedTool for T {
+    fn name(&self) -> &'static str {
+        Tool::name(self)
+    }
+
     fn definition(&self) -> ToolDefinition {
         Tool::definition(self)
     }

@@ -2,21 +2,23 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::io::Errno;
 
-use crate::exec::run_command::{CommandSpec, FLOOD_BYTES};
+use crate::exec::command_spec::CommandSpec;
+use crate::exec::output_window::{OutputWindow, SaveTarget};
 use crate::exec::sink::Sink;
 use crate::progress::Progress as Count;
-use crate::saved_output::output_store::{OutputStore, SavedFile};
-use crate::text::command_reply::{self, SavedOutput, StreamReport};
+use crate::saved_output::output_store::SavedFile;
+use crate::text::command_reply::{SavedOutput, StreamReport};
 use crate::text::head_tail::HeadTailBuffer;
 use crate::text::removed_files::RemovedFiles;
-use crate::text::reply_budget::{ReplyBudget, TextSize, split_between};
+use crate::text::reply_budget::{TextSize, split_between};
 use crate::text::stream_counts::StreamCounts;
 
+/// A command that has printed so much prints on and on.
+pub(crate) const FLOOD_BYTES: u64 = 256 * 1024;
 /// A larger pipe lets the command run on while a piece is written to disk.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1024 * 1024;
@@ -26,39 +28,6 @@ const READ_BYTES: usize = 256 * 1024;
 const WRITE_BYTES: usize = 256 * 1024;
 /// How many times in a row a pipe is read before anything else is looked at.
 const MAX_READS: usize = 16;
-
-/// With less for both outputs a reply would say little more than the names of their files.
-const LEAST_ROOM: usize = 400;
-
-/// How much is shown of the two outputs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum OutputWindow {
-    /// So many bytes of each.
-    Each(usize),
-    /// What the two leave each other of a reply.
-    Shared(TextSize),
-}
-
-/// Where a stream can be kept, or why nowhere.
-pub(crate) type SaveTarget = Result<Arc<OutputStore>, &'static str>;
-
-impl OutputWindow {
-    /// What of the two outputs fits into a reply beside a note of so many bytes. Files with paths that
-    /// leave no room are not kept.
-    pub(crate) fn within(
-        budget: ReplyBudget,
-        keeping: SaveTarget,
-        note_bytes: usize,
-    ) -> (OutputWindow, SaveTarget) {
-        let path_bytes = keeping.as_ref().map_or(0, |output_store| output_store.max_path_bytes());
-        let room = command_reply::room(budget, path_bytes, note_bytes);
-        if room.bytes >= LEAST_ROOM {
-            return (OutputWindow::Shared(room), keeping);
-        }
-        let why = "the path of the temp folder is too long for a reply of this size";
-        (OutputWindow::Shared(command_reply::room(budget, 0, note_bytes)), Err(why))
-    }
-}
 
 /// The reading end of one output.
 pub(crate) struct OutputStream {

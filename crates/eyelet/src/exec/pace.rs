@@ -7,7 +7,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::search::work_queue::cores;
+use crate::cpu_count::cpu_count;
 
 /// The next piece is ready after this time, as a rule.
 const PATIENCE: Duration = Duration::from_micros(20);
@@ -85,7 +85,7 @@ impl Spell {
 /// does not tell, they are taken to be free.
 fn is_crowded() -> bool {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    running(&load).is_some_and(|running| running > cores())
+    running(&load).is_some_and(|running| running > cpu_count())
 }
 
 /// The number before the slash: how many threads run or could.

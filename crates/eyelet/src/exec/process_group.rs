@@ -13,8 +13,8 @@ use eyelet_sandbox::ProcessStat;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
+use crate::exec::command_spec::CommandSpec;
 use crate::exec::find_program;
-use crate::exec::run_command::CommandSpec;
 
 /// A command's group. Dropped early, it is killed.
 pub(crate) struct ProcessGroup {

@@ -4,7 +4,6 @@
 //! whoever still holds the pipes; what is left of it is ended before the answer.
 
 use std::io;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use eyelet_sandbox::Reverted;
@@ -12,21 +11,16 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
 
 use crate::cancel::{Stop, StopCheck};
-use crate::environment::Environment;
-use crate::exec::output_stream::{OutputStream, OutputWindow, SaveTarget};
+use crate::exec::command_spec::CommandSpec;
+use crate::exec::output_stream::{FLOOD_BYTES, OutputStream};
 use crate::exec::pace::Pace;
 use crate::exec::process_group::ProcessGroup;
-use crate::exec::sandbox_request::SupervisedCommand;
+use crate::exec::refusal::Refusal;
 use crate::exec::supervised_process::SupervisedProcess;
-use crate::fs::directory::Directory;
 use crate::limits::STOP_INTERVAL;
-use crate::progress::Progress as Count;
 use crate::text::command_reply::StreamReport;
-use crate::text::head_tail::Keep;
 use crate::text::removed_files::RemovedFiles;
 
-/// A command that has printed so much prints on and on.
-pub(crate) const FLOOD_BYTES: u64 = 256 * 1024;
 /// How long nothing but the pipes is looked at.
 const FLOOD_TIME: Duration = Duration::from_millis(5);
 /// How long what the command left in the background may still write after the command's end.
@@ -37,24 +31,6 @@ const GRACE_TIME: Duration = Duration::from_millis(200);
 const REAP_TIME: Duration = Duration::from_secs(1);
 /// How often a group that was asked to end is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
-
-/// A command to run.
-pub(crate) struct CommandSpec<'a> {
-    pub(crate) command: &'a str,
-    pub(crate) directory: &'a Directory,
-    /// The directory's path, for the command's `PWD`.
-    pub(crate) directory_shown: &'a Path,
-    pub(crate) environment: &'a Environment,
-    /// The supervisor and its sandbox; none to run in a process group of this process.
-    pub(crate) supervised: Option<&'a SupervisedCommand>,
-    pub(crate) keep: Keep,
-    pub(crate) window: OutputWindow,
-    pub(crate) keeping: SaveTarget,
-    /// Whether the answer tells how many lines came.
-    pub(crate) counts_lines: bool,
-    /// Counts what the command prints.
-    pub(crate) count: Count,
-}
 
 /// How it went.
 pub(crate) struct CommandOutcome {
@@ -73,21 +49,6 @@ pub(crate) enum CommandEnd {
     Exited(i32),
     /// By us.
     Stopped(Stop),
-}
-
-/// Why a command did not run.
-#[derive(Debug)]
-pub(crate) enum Refusal {
-    /// The sandbox that was asked for cannot be enforced.
-    Unavailable(String),
-    /// The system's error.
-    Io(io::Error),
-}
-
-impl<E: Into<io::Error>> From<E> for Refusal {
-    fn from(error: E) -> Self {
-        Refusal::Io(error.into())
-    }
 }
 
 /// Runs the command to its end, or until `stop_check` says stop.

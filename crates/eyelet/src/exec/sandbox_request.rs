@@ -11,10 +11,9 @@ use eyelet_sandbox::{Place, Policy, Program, Raw, RawPath, SandboxRequest, Super
 use crate::context::TurnContext;
 use crate::exec::denied_paths;
 use crate::exec::find_program;
-use crate::exec::run_command::Refusal;
-use crate::paths::confined_path::{Root, is_removed};
-use crate::sandbox_settings::SandboxPolicy;
-use crate::sandbox_settings::{PROTECTED, SandboxSettings};
+use crate::exec::refusal::Refusal;
+use crate::paths::root::{Root, is_removed};
+use crate::sandbox_settings::{PROTECTED, SandboxPolicy, SandboxSettings};
 use crate::text::escape;
 
 /// A command, its sandbox, and who supervises it.

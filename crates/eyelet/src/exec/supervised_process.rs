@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use eyelet_sandbox::{Fate, Message, Place, Policy, Received, Reverted, Supervised};
 
-use crate::exec::run_command::Refusal;
+use crate::exec::refusal::Refusal;
 use crate::exec::sandbox_request::SupervisedCommand;
 use crate::fs::directory::Directory;
 

@@ -14,9 +14,10 @@ use rustix::io::{Errno, retry_on_intr};
 
 use crate::text::entry_tree::EntryKind;
 
-use crate::paths::confined_path::{
-    ConfinedPath, DenyScope, OpenAs, OpenFailure, Opened, is_removed,
-};
+use crate::paths::confined_path::{ConfinedPath, OpenAs, OpenFailure};
+use crate::paths::deny_list::DenyScope;
+use crate::paths::open_beneath::Opened;
+use crate::paths::root::is_removed;
 
 /// What the system is asked for at once: several hundred names.
 #[cfg(target_os = "linux")]

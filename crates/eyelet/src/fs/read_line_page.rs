@@ -10,8 +10,8 @@ use crate::cancel::{Stop, StopCheck};
 use crate::progress::Progress;
 use crate::text::line_page::{LineScan, PageLines, PageRequest};
 
+use crate::cpu_count::cpu_count;
 use crate::fs::regular_file::{CHUNK_BYTES, RegularFile};
-use crate::search::work_queue::cores;
 
 /// From this size on a second thread pays for itself.
 const PARALLEL_FROM_BYTES: u64 = 8 * 1024 * 1024;
@@ -172,7 +172,7 @@ fn count_newlines(
     progress: &Progress,
 ) -> io::Result<(Vec<Block>, Option<Stop>)> {
     let queue = Mutex::new(BlockQueue { position: 0, blocks: Vec::new(), stop: None });
-    let threads = cores().min(MAX_THREADS);
+    let threads = cpu_count().min(MAX_THREADS);
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
             .filter_map(|_| {

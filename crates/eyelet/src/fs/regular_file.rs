@@ -76,3 +76,8 @@ impl RegularFile {
         Ok((start < self.size).then_some((start, end.clamp(start, self.size))))
     }
 }
+
+/// When a file was changed last, in nanoseconds since 1970.
+pub(crate) fn modified_nanos(stat: &rustix::fs::Stat) -> i128 {
+    i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec)
+}

@@ -3,6 +3,7 @@
 //! Paths are looked at as they are on disk, links resolved, so that no other spelling leads there.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -120,4 +121,12 @@ impl DenyList {
         self.paths.iter().any(|path| real.starts_with(path))
             || (!self.set.is_empty() && real.ancestors().any(|path| self.set.is_match(path)))
     }
+}
+
+/// A location below which something may be deny_list.
+#[derive(Clone, Debug)]
+pub(crate) struct DenyScope {
+    pub(crate) deny_list: Arc<DenyList>,
+    /// Without links.
+    pub(crate) real: PathBuf,
 }

@@ -5,3 +5,5 @@
 pub(crate) mod confined_path;
 pub(crate) mod deny_list;
 pub(crate) mod open_beneath;
+pub(crate) mod resolve;
+pub(crate) mod root;

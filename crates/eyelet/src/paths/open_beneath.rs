@@ -9,8 +9,8 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::paths::confined_path::{DenyScope, Opened, Root};
-use crate::paths::deny_list::DenyList;
+use crate::paths::deny_list::{DenyList, DenyScope};
+use crate::paths::root::{NAME_ONLY, Root};
 
 /// How many links one path may lead through; the kernel's own limit.
 const MAX_LINKS: usize = 40;
@@ -22,12 +22,6 @@ const MAX_RETRIES: usize = 64;
 /// How many directories a walk keeps open on its way down, however deep that leads.
 const MAX_OPEN_DIRS: usize = 32;
 
-/// A handle that only names a directory, where the system has such a thing.
-#[cfg(target_os = "linux")]
-pub(crate) const NAME_ONLY: OFlags = OFlags::PATH;
-#[cfg(not(target_os = "linux"))]
-pub(crate) const NAME_ONLY: OFlags = OFlags::RDONLY;
-
 /// A place below one of several roots; links may lead into the other ones.
 #[derive(Clone, Debug)]
 pub(crate) struct PathBeneath {
@@ -36,6 +30,12 @@ pub(crate) struct PathBeneath {
     root_dir: Arc<Root>,
     rest: PathBuf,
     deny_list: Arc<DenyList>,
+}
+
+/// What was opened, and where it lies where something there may be deny_list.
+pub(crate) struct Opened {
+    pub(crate) handle: OwnedFd,
+    pub(crate) deny_scope: Option<DenyScope>,
 }
 
 /// Why nothing was opened.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Resource, geteuid, getrlimit};
 
-use crate::paths::confined_path::Root;
+use crate::paths::root::Root;
 use crate::saved_output::private_dir::{PrivateDir, TempDir, random_name};
 use crate::text::escape;
 use crate::text::removed_files::RemovedFiles;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
-use crate::paths::confined_path::Root;
+use crate::paths::root::Root;
 use crate::text::escape;
 
 /// How the folder is opened: never through a link, and nothing but a directory.

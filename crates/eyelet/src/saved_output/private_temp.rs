@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use eyelet_sandbox::{Tier, remove_all};
 use rustix::process::geteuid;
 
-use crate::paths::confined_path::Root;
+use crate::paths::root::Root;
 use crate::saved_output::private_dir::{PrivateDir, TempDir, random_name};
 
 /// Where it is in the first tier, for everyone in the session.

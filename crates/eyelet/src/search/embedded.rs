@@ -1,74 +1,18 @@
 //! Searches a tree in this process: which files hold the pattern, the newest first.
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cancel::{Stop, StopCheck};
+use crate::cancel::StopCheck;
 use crate::context::TurnContext;
 use crate::error::ToolError;
-use crate::text::newest_page::NewestPage;
-
-use crate::fs::directory::Directory;
-use crate::paths::confined_path::{ConfinedPath, OpenFailure};
 use crate::search::ignore::load_rules::RuleLoader;
 use crate::search::ignore::rules::{RuleLevel, Rules};
-pub(crate) use crate::search::match_file::MAX_LINE_BYTES;
 use crate::search::newest_first::{self, NewestFirst, Worker};
-pub(crate) use crate::search::query::Query;
+use crate::search::outcome::{SearchCounts, SearchFailure};
+use crate::search::query::Query;
+use crate::search::target::{OpenTarget, Target};
 use crate::search::walk::{OpenFolder, Walk, Walker};
-
-/// What is searched: opened, so that it cannot change its place any more.
-pub(crate) struct Target {
-    path: PathBuf,
-    opened: OpenTarget,
-}
-
-enum OpenTarget {
-    Directory(Directory),
-    File(File),
-}
-
-/// What a search looked at.
-#[derive(Debug, Default)]
-pub(crate) struct SearchCounts {
-    /// None where the engine does not tell.
-    pub(crate) searched: Option<u64>,
-    pub(crate) unreadable: u64,
-    pub(crate) not_utf8: u64,
-    pub(crate) line_too_long: u64,
-}
-
-/// Why there is no answer.
-pub(crate) enum SearchFailure {
-    Stopped(Stop),
-    Failed(ToolError),
-}
-
-impl From<Stop> for SearchFailure {
-    fn from(stop: Stop) -> Self {
-        SearchFailure::Stopped(stop)
-    }
-}
-
-impl Target {
-    /// Opens a directory, or else a regular file.
-    pub(crate) fn open(path: &ConfinedPath) -> Result<Target, OpenFailure> {
-        let opened = match Directory::open(path) {
-            Ok(directory) => OpenTarget::Directory(directory),
-            Err(OpenFailure::Io(error)) if error.kind() == io::ErrorKind::NotADirectory => {
-                OpenTarget::File(path.open_file()?)
-            }
-            Err(failure) => return Err(failure),
-        };
-        Ok(Target { path: path.shown().to_owned(), opened })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-}
+use crate::text::newest_page::NewestPage;
 
 /// Searches in this process, on all cores where there is work for them.
 pub(crate) fn search(
@@ -123,18 +67,4 @@ pub(crate) fn search(
         return Err(SearchFailure::Failed(error));
     }
     Ok((counts, search.into_newest()))
-}
-
-impl SearchCounts {
-    pub(crate) fn add(&mut self, other: &SearchCounts) {
-        self.searched = self.searched.zip(other.searched).map(|(one, other)| one + other);
-        self.unreadable += other.unreadable;
-        self.not_utf8 += other.not_utf8;
-        self.line_too_long += other.line_too_long;
-    }
-}
-
-/// When a file was changed last, in nanoseconds since 1970.
-pub(crate) fn modified(stat: &rustix::fs::Stat) -> i128 {
-    i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec)
 }

@@ -14,12 +14,23 @@ use regex_automata::util::prefilter::Prefilter;
 use regex_automata::util::{start, syntax};
 use regex_automata::{MatchKind, Span};
 
-use crate::search::match_file::{MAX_LINE_BYTES, Origin};
-use crate::search::query::{MAX_CACHE_BYTES, MAX_COMPILED_BYTES, MAX_NESTING};
+use crate::search::regex_limits::{MAX_CACHE_BYTES, MAX_COMPILED_BYTES, MAX_NESTING};
+
+/// A file with a line above this many bytes that cannot be looked at byte by byte is left.
+pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 
 /// How far a file is looked through for a NUL behind a match. Ripgrep's buffer is at most three
 /// times as large as the longest line that it holds.
 const MAX_BYTES_AFTER_MATCH: usize = 3 * MAX_LINE_BYTES;
+
+/// How a file was found, which decides what a NUL in it means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Named as the search path: searched whatever it matches.
+    Named,
+    /// Found by the walk: one that matches a NUL is no text, and is left.
+    Walked,
+}
 
 /// The automaton of a pattern.
 pub(crate) struct LongLines {

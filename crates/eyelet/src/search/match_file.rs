@@ -15,6 +15,7 @@ use grep_searcher::{
 
 use crate::cancel::{Stop, StopCheck};
 
+use crate::search::long_lines::{MAX_LINE_BYTES, Origin};
 use crate::search::query::Query;
 
 /// How much of a file is read at once. A smaller one is searched in one go.
@@ -26,18 +27,6 @@ const SEARCHER_BYTES: usize = 64 * 1024;
 const MAX_BUFFERED_LINE_BYTES: usize = 9 * SEARCHER_BYTES;
 /// How much is looked at byte by byte between two looks at the stop_check.
 const AUTOMATON_READ_BYTES: usize = 8 * 1024;
-/// A file with a line above this many bytes that cannot be looked at byte by byte is left.
-pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
-
-/// How a file was found, which decides what a NUL in it means.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// Named as the search path: searched whatever it matches.
-    Named,
-    /// Found by the walk: one that matches a NUL is no text, and is left.
-    Walked,
-}
-
 /// What is known of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {

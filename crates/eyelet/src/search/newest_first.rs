@@ -20,9 +20,11 @@ use crate::progress::Progress;
 use crate::text::newest_page::{Hit, NewestPage};
 
 use crate::fs::directory::Directory;
+use crate::fs::regular_file::modified_nanos;
 use crate::search::deferred_files::{Candidate, DeferredFiles, DeferredPart};
-use crate::search::embedded::{SearchCounts, modified};
-use crate::search::match_file::{FileMatcher, Finding, Origin};
+use crate::search::long_lines::Origin;
+use crate::search::match_file::{FileMatcher, Finding};
+use crate::search::outcome::SearchCounts;
 use crate::search::query::Query;
 use crate::search::walk::{OpenFolder, PathBuffer, SkippedEntries};
 use crate::search::work_queue::WorkQueue;
@@ -174,7 +176,7 @@ impl<'w> Worker<'w> {
 
     /// Looks into the file that is the search path.
     pub(crate) fn search_named(&mut self, file: &File, path: &Path) -> Result<(), Stop> {
-        let modified = rustix::fs::fstat(file).ok().map(|stat| modified(&stat));
+        let modified = rustix::fs::fstat(file).ok().map(|stat| modified_nanos(&stat));
         let finding = self.matcher.search(file, 0, Origin::Named)?;
         if self.count_file(finding) {
             self.search.add(Hit { path: path.to_string_lossy().into_owned(), modified });
@@ -200,7 +202,7 @@ impl<'w> Worker<'w> {
             self.counts.unreadable += 1;
             return Ok(());
         };
-        let changed = modified(&stat);
+        let changed = modified_nanos(&stat);
         if self.search.is_too_old(nanoseconds(changed)) {
             return Ok(());
         }
@@ -220,7 +222,7 @@ impl<'w> Worker<'w> {
             self.counts.unreadable += 1;
             return Ok(true);
         };
-        let modified = modified(&stat);
+        let modified = modified_nanos(&stat);
         if self.search.is_too_old(nanoseconds(modified)) {
             return Ok(true);
         }

@@ -11,13 +11,7 @@ use crate::error::ToolError;
 
 use crate::search::ignore::rules;
 use crate::search::long_lines::LongLines;
-
-/// A compiled pattern above this many bytes is refused. (Ripgrep's own limit is ten times that.)
-pub(crate) const MAX_COMPILED_BYTES: usize = 10 * 1024 * 1024;
-/// How much the states of a pattern may take that are worked out while it is searched for.
-pub(crate) const MAX_CACHE_BYTES: usize = 10 * 1024 * 1024;
-/// Groups nested deeper than this are refused, as in ripgrep.
-pub(crate) const MAX_NESTING: u32 = 250;
+use crate::search::regex_limits::{MAX_CACHE_BYTES, MAX_COMPILED_BYTES, MAX_NESTING};
 
 /// A pattern and a glob that both compile.
 pub(crate) struct Query {

@@ -23,8 +23,11 @@ use crate::text::newest_page::Hit;
 use crate::text::truncate;
 
 use crate::exec::find_program;
+use crate::fs::regular_file::modified_nanos;
 use crate::paths::confined_path::OpenFailure;
-use crate::search::embedded::{Query, SearchCounts, SearchFailure, Target, modified};
+use crate::search::outcome::{SearchCounts, SearchFailure};
+use crate::search::query::Query;
+use crate::search::target::Target;
 
 const RG: &str = "rg";
 /// Of what `rg` complains, this many bytes are kept.
@@ -85,10 +88,10 @@ fn why(code: Option<i32>, status: ExitStatus, error_text: &[u8]) -> String {
 fn modified_at(path: &str, turn: &TurnContext) -> Option<Option<i128>> {
     if turn.path_scope == PathScope::Everything && turn.deny_list.is_empty() {
         let stat = rustix::fs::statat(CWD, path, AtFlags::empty());
-        return Some(stat.ok().map(|stat| modified(&stat)));
+        return Some(stat.ok().map(|stat| modified_nanos(&stat)));
     }
     match turn.confine(path.into())?.open_file() {
-        Ok(file) => Some(rustix::fs::fstat(file).ok().map(|stat| modified(&stat))),
+        Ok(file) => Some(rustix::fs::fstat(file).ok().map(|stat| modified_nanos(&stat))),
         Err(OpenFailure::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Some(None),
         Err(_) => None,
     }

@@ -4,19 +4,14 @@
 //! beside it, and the last directory found is the next run_worker read, which keeps the stack short.
 
 use std::panic::resume_unwind;
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::cancel::Stop;
+use crate::cpu_count::cpu_count;
 
 /// More threads than this wait for each other, and for the disk.
 const MAX_WORKERS: usize = 12;
-
-/// How many threads can run at once. To ask the system costs more than a small search.
-pub(crate) fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
-}
 
 /// Pieces of work that wait.
 pub(crate) struct WorkQueue<T> {
@@ -105,7 +100,7 @@ impl<T: Send> WorkQueue<T> {
             let own = run_worker(&mut || {
                 if is_alone && self.state().waiting.len() >= self.parallel_from {
                     is_alone = false;
-                    for _ in 1..cores().min(MAX_WORKERS) {
+                    for _ in 1..cpu_count().min(MAX_WORKERS) {
                         self.state().workers += 1;
                         let started = thread::Builder::new()
                             .spawn_scoped(scope, || run_worker(&mut || self.next()));

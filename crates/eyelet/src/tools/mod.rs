@@ -15,10 +15,9 @@ pub use grep_files::{GrepFiles, GrepFilesArgs, GrepFilesReport, SkippedFiles};
 pub use list_dir::{ListDir, ListDirArgs, ListDirReport, ListedEntry};
 pub use read::{Image, Read, ReadArgs, ReadReport, TextPage};
 
-use crate::router::ToolRouter;
+use crate::tool::ErasedTool;
 
-/// Every tool, in the order in which they are shown.
-pub(crate) fn all() -> ToolRouter {
-    // What a model does first stands first.
-    ToolRouter::empty().with(ListDir).with(GrepFiles).with(Read).with(Bash)
+/// Every tool, in the order in which hosts list them: what a model does first comes first.
+pub(crate) fn all() -> Vec<Box<dyn ErasedTool>> {
+    vec![Box::new(ListDir), Box::new(GrepFiles), Box::new(Read), Box::new(Bash)]
 }

@@ -78,7 +78,7 @@ fn no_folder_is_made_until_it_is_needed() {
 fn folder_and_file_are_private_whatever_the_umask() {
     // The umask belongs to the whole process, so another one runs the test.
     for umask in ["umask 000", "umask 022", "umask 077"] {
-        let test = "bash_spill::folder_and_file_are_private_whatever_the_umask";
+        let test = "bash_saved_output::folder_and_file_are_private_whatever_the_umask";
         testkit::in_own_process_after(umask, test, private_folder_and_file);
     }
 }
@@ -142,7 +142,7 @@ fn a_stream_that_cannot_be_kept_does_not_fail_the_call() {
 #[test]
 fn a_limit_of_the_process_on_its_files_is_heeded() {
     // Writing beyond it would end the process with a signal.
-    let test = "bash_spill::a_limit_of_the_process_on_its_files_is_heeded";
+    let test = "bash_saved_output::a_limit_of_the_process_on_its_files_is_heeded";
     for (before, bytes) in [("ulimit -f 60", 100_000), ("ulimit -f 1500", 6_000_000)] {
         testkit::in_own_process_after(before, test, || {
             let tree = TempTree::new("");
