@@ -326,7 +326,6 @@ fn session(place: &Place) -> Result<TurnContext> {
     Ok(turn
         .with_root(Root::open(workspace).map_err(said)?)
         .with_environment(std::env::vars_os().collect())
-        .with_data_alone()
         .with_sandbox_settings(Arc::new(settings)))
 }
 

@@ -41,7 +41,6 @@ fn outcome(
     before: &Surroundings,
 ) -> Result<Result<ToolOutput, FunctionCallError>, Failure> {
     let turn = turn::build(&before.with(&command.surroundings))?;
-    let turn = if command.text { turn } else { turn.with_data_alone() };
     let arguments = match arguments(&command.arguments) {
         Ok(arguments) => arguments,
         Err(error) => return Ok(Err(error.into())),

@@ -50,7 +50,6 @@ pub struct TurnContext {
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancel: CancelFlag,
     pub(crate) reply_budget: Option<ReplyBudget>,
-    pub(crate) is_data_alone: bool,
     pub(crate) progress: Progress,
 }
 
@@ -73,7 +72,6 @@ impl TurnContext {
             deadline: None,
             cancel: CancelFlag::default(),
             reply_budget: None,
-            is_data_alone: false,
             progress: Progress::default(),
         })
     }
@@ -170,13 +168,6 @@ impl TurnContext {
     #[must_use]
     pub fn with_reply_budget(mut self, budget: ReplyBudget) -> Self {
         self.reply_budget = Some(budget);
-        self
-    }
-
-    /// Only the data of answers is asked for: what the text alone tells need not be found out.
-    #[must_use]
-    pub fn with_data_alone(mut self) -> Self {
-        self.is_data_alone = true;
         self
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn run(command: &Bash, before: &Surroundings) -> Result<ExitCode, Fai
         .with("command", command.command.as_str())
         .maybe("timeout_secs", command.timeout_secs)
         .maybe("keep", command.keep.map(Keep::as_str));
-    let outcome = arguments.call("bash", &turn.with_data_alone());
+    let outcome = arguments.call("bash", &turn);
     if command.common.json {
         call::envelope(&outcome)?;
         return Ok(outcome.map_or(COULD_NOT_RUN.into(), |output| exit_code(&data(&output))));

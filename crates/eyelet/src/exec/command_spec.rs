@@ -20,9 +20,7 @@ pub(crate) struct CommandSpec<'a> {
     pub(crate) supervised: Option<&'a SupervisedCommand>,
     pub(crate) keep: Keep,
     pub(crate) window: OutputWindow,
-    pub(crate) keeping: SaveTarget,
-    /// Whether the answer tells how many lines came.
-    pub(crate) counts_lines: bool,
+    pub(crate) save_to: SaveTarget,
     /// Counts what the command prints.
-    pub(crate) count: Progress,
+    pub(crate) progress: Progress,
 }

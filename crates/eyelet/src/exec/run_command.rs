@@ -12,8 +12,7 @@ use rustix::process::Signal;
 
 use crate::cancel::{Stop, StopCheck};
 use crate::exec::command_spec::CommandSpec;
-use crate::exec::output_stream::{FLOOD_BYTES, OutputStream};
-use crate::exec::pace::Pace;
+use crate::exec::output_stream::OutputStream;
 use crate::exec::process_group::ProcessGroup;
 use crate::exec::refusal::Refusal;
 use crate::exec::supervised_process::SupervisedProcess;
@@ -21,8 +20,6 @@ use crate::limits::STOP_INTERVAL;
 use crate::text::command_reply::StreamReport;
 use crate::text::removed_files::RemovedFiles;
 
-/// How long nothing but the pipes is looked at.
-const FLOOD_TIME: Duration = Duration::from_millis(5);
 /// How long what the command left in the background may still write after the command's end.
 const DRAIN_TIME: Duration = Duration::from_millis(100);
 /// How long a group that was asked to end may take.
@@ -107,7 +104,6 @@ impl CommandProcess {
 struct RunningCommand {
     process: CommandProcess,
     streams: [OutputStream; 2],
-    pace: Pace,
 }
 
 impl RunningCommand {
@@ -123,7 +119,7 @@ impl RunningCommand {
             }
         };
         let streams = outputs.map(|pipe| OutputStream::new(pipe, spec));
-        let running = RunningCommand { process, streams, pace: Pace::default() };
+        let running = RunningCommand { process, streams };
         running.streams.iter().try_for_each(OutputStream::prepare)?;
         Ok(running)
     }
@@ -138,7 +134,7 @@ impl RunningCommand {
                 return Ok(Some(stop));
             }
             self.wait(stop_check.left());
-            self.read_on()?;
+            self.read()?;
         }
     }
 
@@ -201,12 +197,12 @@ impl RunningCommand {
     fn drain(&mut self, time: Duration) -> io::Result<()> {
         let until = Instant::now() + time;
         loop {
-            let came = self.read()?;
+            let count = self.read()?;
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || self.is_closed() {
                 return Ok(());
             }
-            if came.is_none() {
+            if count == 0 {
                 self.wait_for_pipes(left);
             }
         }
@@ -215,7 +211,7 @@ impl RunningCommand {
     /// Takes what dead writers left in the pipes; a live one does not hold the call up.
     fn drain_rest(&mut self) -> io::Result<()> {
         let until = Instant::now() + DRAIN_TIME;
-        while self.read()?.is_some() && Instant::now() < until {}
+        while self.read()? > 0 && Instant::now() < until {}
         Ok(())
     }
 
@@ -273,49 +269,10 @@ impl RunningCommand {
         let _ = rustix::event::poll(&mut fds, Some(&timeout));
     }
 
-    /// Reads what is there; of a flood also what comes soon after, from the pipes that had something;
-    /// the other one has its turn soon.
-    fn read_on(&mut self) -> io::Result<()> {
-        let mut came = self.read_from([true; 2])?;
-        let bytes: u64 = self.streams.iter().map(OutputStream::total_bytes).sum();
-        if last(came).is_some() && bytes >= FLOOD_BYTES {
-            let mut flows = came.map(|came| came.is_some());
-            let mut spell = self.pace.begin(FLOOD_TIME);
-            while !self.is_closed() && spell.wait(last(came), self.is_keeping()) {
-                came = self.read_from(flows)?;
-                if last(came).is_some() {
-                    flows = came.map(|came| came.is_some());
-                }
-            }
-        }
-        self.settle();
-        Ok(())
-    }
-
-    /// Reads once from each pipe, so that neither waits for the other. Tells when something last came.
-    fn read(&mut self) -> io::Result<Option<Instant>> {
-        let came = self.read_from([true; 2])?;
-        self.settle();
-        Ok(last(came))
-    }
-
-    /// Reads once from these pipes, and tells when something last came from each.
-    fn read_from(&mut self, pipes: [bool; 2]) -> io::Result<[Option<Instant>; 2]> {
-        let mut came = [None; 2];
-        for ((stream, is_meant), came) in self.streams.iter_mut().zip(pipes).zip(&mut came) {
-            if is_meant {
-                *came = stream.read()?;
-            }
-        }
-        Ok(came)
-    }
-
-    fn settle(&mut self) {
-        self.streams.iter_mut().for_each(OutputStream::settle);
-    }
-
-    fn is_keeping(&self) -> bool {
-        self.streams.iter().any(OutputStream::is_keeping)
+    /// Reads from both pipes, so that neither waits for the other. Returns how many bytes it read.
+    fn read(&mut self) -> io::Result<usize> {
+        let [stdout, stderr] = &mut self.streams;
+        Ok(stdout.read()? + stderr.read()?)
     }
 
     fn is_silent(&self) -> bool {
@@ -325,8 +282,4 @@ impl RunningCommand {
     fn is_closed(&self) -> bool {
         self.streams.iter().all(|stream| stream.pipe().is_none())
     }
-}
-
-fn last(came: [Option<Instant>; 2]) -> Option<Instant> {
-    came.into_iter().max().flatten()
 }

@@ -232,7 +232,7 @@ fn count_blocks(
             let Some(piece) = file.read_at(position, space)? else { break };
             position += piece.len() as u64;
             progress.add(piece.len() as u64);
-            newlines += bytecount::count(piece, b'\n') as u64;
+            newlines += memchr::memchr_iter(b'\n', piece).count() as u64;
         }
         if let Some(block) = lock().blocks.get_mut(index) {
             block.newlines = newlines;

@@ -336,11 +336,6 @@ impl SavedFile {
         Ok(())
     }
 
-    /// Whether nothing more goes into it.
-    pub(crate) fn is_full(&self) -> bool {
-        self.is_full
-    }
-
     /// Keeps the file. Returns its path, and how many bytes it has if that is not all.
     pub(crate) fn finish(mut self) -> (PathBuf, Option<u64>) {
         self.is_finished = true;

@@ -22,10 +22,8 @@ pub struct StreamReport {
     pub shown: Shown,
     /// How many bytes the command wrote.
     pub total_bytes: u64,
-    /// How many lines that is; a last one without a newline counts. Not known where
-    /// [only data is asked for](crate::TurnContext::with_data_alone) and a flood went on after all that is
-    /// shown of it: it is counted in bytes alone then.
-    pub lines: Option<u64>,
+    /// How many lines that is; a last line without a newline counts.
+    pub lines: u64,
     /// What became of a stream that is not shown whole.
     pub saved: Option<SavedOutput>,
 }
@@ -107,10 +105,9 @@ impl StreamReport {
     /// What the header says of it.
     fn summary(&self) -> String {
         let lines = match self.lines {
-            None => String::new(),
-            Some(0) => return "empty".to_owned(),
-            Some(1) => "1 line".to_owned(),
-            Some(lines) => format!("{lines} lines"),
+            0 => return "empty".to_owned(),
+            1 => "1 line".to_owned(),
+            lines => format!("{lines} lines"),
         };
         let shown = match &self.shown {
             Shown::Whole(_) => return lines,
@@ -118,8 +115,7 @@ impl StreamReport {
             Shown::Tail(tail) => format!("last {}", tail.bytes),
             Shown::Both { head, tail } => format!("first {} and last {}", head.bytes, tail.bytes),
         };
-        let separator = if lines.is_empty() { "" } else { ", " };
-        let mut summary = format!("{lines}{separator}{} bytes, {shown} shown", self.total_bytes);
+        let mut summary = format!("{lines}, {} bytes, {shown} shown", self.total_bytes);
         // Writing to a string cannot fail.
         let _ = match &self.saved {
             Some(SavedOutput::Whole { file }) => {

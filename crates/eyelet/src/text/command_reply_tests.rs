@@ -6,7 +6,7 @@ use crate::text::removed_files::RemovedFiles;
 
 fn whole(text: &str, lines: u64) -> StreamReport {
     let shown = Shown::Whole(text.to_owned());
-    StreamReport { shown, total_bytes: text.len() as u64, lines: Some(lines), saved: None }
+    StreamReport { shown, total_bytes: text.len() as u64, lines, saved: None }
 }
 
 fn piece(text: &str) -> Piece {
@@ -14,7 +14,7 @@ fn piece(text: &str) -> Piece {
 }
 
 fn cut(shown: Shown, saved: SavedOutput) -> StreamReport {
-    StreamReport { shown, total_bytes: 1_000, lines: Some(40), saved: Some(saved) }
+    StreamReport { shown, total_bytes: 1_000, lines: 40, saved: Some(saved) }
 }
 
 /// The render of a call that removed nothing.
@@ -100,16 +100,6 @@ fn a_stream_that_is_not_kept_whole_says_so() {
         [stderr]
         start"#]]
     .assert_eq(&text);
-}
-
-#[test]
-fn lines_that_were_not_counted_are_not_told() {
-    let saved = SavedOutput::Start { file: "/tmp/f".into(), bytes: 700 };
-    let stdout = StreamReport { lines: None, ..cut(Shown::Head(piece("start")), saved) };
-    expect![[r#"
-        [exit 0; stdout 1000 bytes, first 5 shown, first 700 bytes in /tmp/f; stderr empty]
-        start"#]]
-    .assert_eq(&render("exit 0", &stdout, &whole("", 0)));
 }
 
 #[test]

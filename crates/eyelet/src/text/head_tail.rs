@@ -105,16 +105,6 @@ impl HeadTailBuffer {
         self.tail.extend_from_slice(chunk);
     }
 
-    /// How many bytes it took.
-    pub(crate) fn total_bytes(&self) -> u64 {
-        self.total
-    }
-
-    /// Whether nothing more of the stream will be shown.
-    pub(crate) fn is_full(&self) -> bool {
-        self.tail_window == 0 && self.head.len() == self.head_window + EDGE_BYTES
-    }
-
     /// Everything that came, in two parts, while it is still held: always up to the window's size.
     pub(crate) fn all_bytes(&self) -> Option<[&[u8]; 2]> {
         let held = self.head.len() + self.tail.len();
@@ -189,7 +179,7 @@ impl HeadTailBuffer {
 fn whole_lines_of_start(bytes: &[u8], share: TextSize) -> Piece {
     let piece = start(bytes, share.bytes);
     // Lines end at the same bytes before and after decoding.
-    let fitting = bytecount::count(piece.text.as_bytes(), b'\n').min(share.lines);
+    let fitting = memchr::memchr_iter(b'\n', piece.text.as_bytes()).count().min(share.lines);
     match memchr::memchr_iter(b'\n', bytes).nth(fitting.wrapping_sub(1)) {
         Some(newline) => piece_of(bytes.get(..=newline).unwrap_or_default()),
         None => piece,

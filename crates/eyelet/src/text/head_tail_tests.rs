@@ -54,7 +54,6 @@ fn captured(chunks: &[&[u8]], keep: Keep, window: usize) -> Shown {
         capture.push(chunk);
         all.extend_from_slice(chunk);
     }
-    assert_eq!(capture.total_bytes(), all.len() as u64);
     capture.shown()
 }
 
@@ -130,7 +129,6 @@ fn memory_does_not_grow_with_the_stream() {
         capture.push(&[b'x'; 700]);
     }
     assert!(capture.head.capacity() + capture.tail.capacity() < 8_000);
-    assert_eq!(capture.total_bytes(), 70_000_000);
 }
 
 #[test]
@@ -143,18 +141,4 @@ fn a_character_across_the_edge_is_left_out_and_not_replaced() {
     }
     assert_eq!(captured(&[stream], Keep::Head, 7), Shown::Head(piece("aaa😀", 7)));
     assert_eq!(captured(&[stream], Keep::Tail, 7), Shown::Tail(piece("😀bbb", 7)));
-}
-
-#[test]
-fn it_is_full_once_nothing_more_will_be_shown() {
-    let mut capture = HeadTailBuffer::new(Keep::Head, 4);
-    capture.push(b"one\ntw");
-    assert!(!capture.is_full(), "the bytes at the edge may belong to a character");
-    capture.push(b"o\n");
-    assert!(capture.is_full());
-    for keep in [Keep::Tail, Keep::Both] {
-        let mut capture = HeadTailBuffer::new(keep, 4);
-        capture.push(&[b'x'; 100]);
-        assert!(!capture.is_full(), "the end is still to come");
-    }
 }

@@ -152,7 +152,7 @@ impl LineScan {
         if to_skip == 0 || piece.is_empty() {
             return piece;
         }
-        let newlines = bytecount::count(piece, b'\n') as u64;
+        let newlines = memchr::memchr_iter(b'\n', piece).count() as u64;
         if newlines < to_skip {
             self.newlines += newlines;
             self.line.is_open = piece.last() != Some(&b'\n');
@@ -169,7 +169,7 @@ impl LineScan {
 
     /// Counts the lines of a piece after the page.
     fn count(&mut self, piece: &[u8]) {
-        self.newlines += bytecount::count(piece, b'\n') as u64;
+        self.newlines += memchr::memchr_iter(b'\n', piece).count() as u64;
         self.line.is_open = piece.last() != Some(&b'\n');
     }
 
@@ -286,7 +286,7 @@ impl LineWindow {
                     (std::str::from_utf8(valid).unwrap_or_default(), error.error_len())
                 }
             };
-            let characters = bytecount::num_chars(valid.as_bytes()) as u64;
+            let characters = valid.chars().count() as u64;
             if characters >= self.skip {
                 let index = usize::try_from(self.skip).unwrap_or(usize::MAX);
                 let start = valid.char_indices().nth(index).map_or(valid.len(), |(at, _)| at);

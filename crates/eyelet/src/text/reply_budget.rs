@@ -46,7 +46,7 @@ impl TextSize {
 
     /// The size of `text`; a last line without a newline counts.
     pub(crate) fn measure(text: &str) -> TextSize {
-        let newlines = bytecount::count(text.as_bytes(), b'\n');
+        let newlines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let open = !text.is_empty() && !text.ends_with('\n');
         TextSize { bytes: text.len(), lines: newlines + usize::from(open) }
     }

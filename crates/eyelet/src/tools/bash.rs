@@ -142,7 +142,7 @@ impl Tool for Bash {
             SupervisedCommand::new(turn, &args.command, path.shown()).map_err(refused)?;
         let stop_check = turn.stop_check(Duration::from_secs(timeout_secs));
         let allowed = stop_check.left();
-        let (keep, window, keeping) = shown_part(args.keep, turn);
+        let (keep, window, save_to) = shown_part(args.keep, turn);
         let spec = CommandSpec {
             command: &args.command,
             directory: &directory,
@@ -151,9 +151,8 @@ impl Tool for Bash {
             supervised: supervised.as_ref(),
             keep,
             window,
-            keeping,
-            counts_lines: !turn.is_data_alone,
-            count: turn.progress.clone(),
+            save_to,
+            progress: turn.progress.clone(),
         };
         let outcome = run_command::run(&spec, &stop_check).map_err(|refusal| match refusal {
             Refusal::Io(error) if directory.is_removed() => unusable(&shown, &error),

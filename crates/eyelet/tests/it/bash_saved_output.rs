@@ -42,23 +42,20 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn the_file_has_every_byte_as_it_came() {
     let tree = TempTree::new("");
-    let turn = || turn(&tree, OutputStore::session(tree.beside()));
-    // Where only the data is asked for, most of a flood goes to the file unseen.
-    for turn in [turn(), turn().with_data_alone()] {
-        for bytes in [51_200, 51_201, 262_144, 5_000_003] {
-            // One after the other, and both at once.
-            for and in [";", "&"] {
-                let command = format!(
-                    "head -c {bytes} /dev/urandom > copy; cat copy {and} head -c {bytes} copy >&2; wait"
-                );
-                let report = run(&turn, &command);
-                let copy = fs::read(tree.path().join("copy")).expect("readable");
-                assert_eq!(copy.len(), bytes);
-                for stream in [&report.stdout, &report.stderr] {
-                    assert_eq!((stream.total_bytes, stream.save_error()), (bytes as u64, None));
-                    let kept = fs::read(stream.file().expect("kept")).expect("readable");
-                    assert!(kept == copy, "{bytes} bytes, {and}");
-                }
+    let turn = turn(&tree, OutputStore::session(tree.beside()));
+    for bytes in [51_200, 51_201, 262_144, 5_000_003] {
+        // One after the other, and both at once.
+        for and in [";", "&"] {
+            let command = format!(
+                "head -c {bytes} /dev/urandom > copy; cat copy {and} head -c {bytes} copy >&2; wait"
+            );
+            let report = run(&turn, &command);
+            let copy = fs::read(tree.path().join("copy")).expect("readable");
+            assert_eq!(copy.len(), bytes);
+            for stream in [&report.stdout, &report.stderr] {
+                assert_eq!((stream.total_bytes, stream.save_error()), (bytes as u64, None));
+                let saved = fs::read(stream.file().expect("saved")).expect("readable");
+                assert!(saved == copy, "{bytes} bytes, {and}");
             }
         }
     }
@@ -146,7 +143,7 @@ fn a_limit_of_the_process_on_its_files_is_heeded() {
     for (before, bytes) in [("ulimit -f 60", 100_000), ("ulimit -f 1500", 6_000_000)] {
         testkit::in_own_process_after(before, test, || {
             let tree = TempTree::new("");
-            let turn = turn(&tree, OutputStore::session(tree.beside())).with_data_alone();
+            let turn = turn(&tree, OutputStore::session(tree.beside()));
             let report = run(&turn, &format!("printf '%0{bytes}d' 0"));
             let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
             assert_eq!(fs::metadata(file(&report)).expect("it is there").len(), limit.min(bytes));
@@ -194,9 +191,9 @@ fn a_file_stops_at_its_limit_and_the_answer_says_so() {
         |limit, all| turn(&tree, OutputStore::session(tree.beside()).with_limits(limit, all));
     for (turn, kept, bytes) in [
         (turn(55_000, 1_000_000), 55_000, 300_000),
-        // Of a flood that goes to the file unseen, at the limits of a file and of all files.
-        (turn(2_500_001, 9_000_000).with_data_alone(), 2_500_001, 7_000_000),
-        (turn(2_500_001, 1_500_001).with_data_alone(), 1_500_001, 7_000_000),
+        // At the limit of one file, and at the limit of all files.
+        (turn(2_500_001, 9_000_000), 2_500_001, 7_000_000),
+        (turn(2_500_001, 1_500_001), 1_500_001, 7_000_000),
     ] {
         let report = run(&turn, &format!("head -c {bytes} /dev/urandom | tee copy"));
         let copy = fs::read(tree.path().join("copy")).expect("readable");
@@ -210,26 +207,19 @@ fn a_file_stops_at_its_limit_and_the_answer_says_so() {
 }
 
 #[test]
-fn of_a_flood_lines_are_counted_where_the_answer_tells_them() {
+fn all_lines_of_a_long_output_are_counted() {
     const BYTES: u64 = 20 << 20;
     let tree = TempTree::new("");
     let turn = turn(&tree, OutputStore::session(tree.beside()).with_limits(100_000, 1_000_000));
     let command = format!("yes 0123456 | head -c {BYTES}; printf end");
-    let counted = (BYTES + 3, Some(BYTES / 8 + 1));
-
-    let report = run(&turn, &command);
-    assert_eq!((report.stdout.total_bytes, report.stdout.lines), counted);
-
-    let turn = turn.with_data_alone();
-    let report = run(&turn, &command);
-    assert_eq!((report.stdout.total_bytes, report.stdout.lines), (BYTES + 3, None));
-    assert_eq!(report.stdout.text(), "0123456\n".repeat(6_400));
-    assert!(fs::read(file(&report)).expect("readable") == "0123456\n".repeat(12_500).as_bytes());
-
-    let args = BashArgs { keep: Some(Keep::Tail), ..BashArgs::new(&command) };
-    let report = Bash.run(args, &turn).expect("it runs");
-    assert_eq!((report.stdout.total_bytes, report.stdout.lines), counted);
-    assert!(report.stdout.text().ends_with("0123456\nend"));
+    for (keep, text) in [(Keep::Head, "0123456\n01"), (Keep::Tail, "0123456\nend")] {
+        let args = BashArgs { keep: Some(keep), ..BashArgs::new(&command) };
+        let report = Bash.run(args, &turn).expect("it runs");
+        assert_eq!((report.stdout.total_bytes, report.stdout.lines), (BYTES + 3, BYTES / 8 + 1));
+        assert!(report.stdout.text().contains(text), "{keep:?}");
+        let saved = fs::read(file(&report)).expect("readable");
+        assert!(saved == "0123456\n".repeat(12_500).as_bytes(), "{keep:?}");
+    }
 }
 
 #[test]
