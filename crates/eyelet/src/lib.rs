@@ -1,13 +1,15 @@
-//! Small, reinforced windows onto a machine for AI agents.
+//! Tools for AI agents with bounded output: list a directory, search files, read a file, run a
+//! command.
 //!
-//! Four tools, each of which answers within bounds, says truthfully what it left out and tells how
-//! to get the rest: [`tools::ListDir`], [`tools::GrepFiles`], [`tools::Read`], [`tools::Bash`].
+//! Each of the four tools limits its reply, says what is truncated and how to continue:
+//! [`tools::ListDir`], [`tools::GrepFiles`], [`tools::Read`], [`tools::Bash`].
 //!
 //! # Layout
 //!
-//! A call comes as a [`ToolInvocation`] with a [`TurnContext`]; [`ToolRouter`] finds the tool; the
-//! tool returns a typed report; [`ToolOutput`] renders it in either dialect. Inside, `bound` cuts
-//! and pages and does no I/O, `world` holds all contact with the system, `tools` joins the two.
+//! A host passes a [`ToolInvocation`] with a [`TurnContext`] to [`ToolRouter`], which finds the
+//! tool. The tool returns a typed report, and [`ToolOutput`] renders it in either dialect. Inside,
+//! `text` is pure code; `paths`, `fs`, `search`, `exec` and `saved_output` access the system;
+//! `tools` connects the two.
 //!
 //! # A tool with typed arguments
 //!
@@ -21,7 +23,7 @@
 //! # Ok::<(), eyelet::ToolError>(())
 //! ```
 //!
-//! # A name and JSON through the router
+//! # A tool by name with JSON arguments
 //!
 //! ```
 //! use eyelet::{AttachmentMode, Envelope, SandboxPolicy, ToolInvocation, ToolRouter, TurnContext};

@@ -1,4 +1,4 @@
-//! From a tool's name and its arguments as JSON to an answer.
+//! Finds a tool by name and calls it with JSON arguments.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -25,17 +25,17 @@ impl Default for ToolRouter {
 }
 
 impl ToolRouter {
-    /// A router with every tool of the list.
+    /// A router with all tools of this crate.
     pub fn new() -> Self {
         tools::all().into_iter().fold(ToolRouter::empty(), ToolRouter::with_boxed)
     }
 
-    /// A router with no tools, to be filled with [`ToolRouter::with`].
+    /// A router without tools, to be filled with [`ToolRouter::with`].
     pub fn empty() -> Self {
         ToolRouter { tools: Vec::new() }
     }
 
-    /// Adds a tool; one of the same name is replaced.
+    /// Adds a tool; replaces one of the same name.
     #[must_use]
     pub fn with(self, tool: impl Tool) -> Self {
         self.with_boxed(Box::new(tool))
@@ -48,23 +48,23 @@ impl ToolRouter {
         self
     }
 
-    /// Offers only the tools of these names.
+    /// Keeps only the tools of these names.
     #[must_use]
     pub fn only(mut self, names: &[impl AsRef<str>]) -> Self {
         self.tools.retain(|entry| names.iter().any(|name| name.as_ref() == entry.name));
         self
     }
 
-    /// What each tool says of itself, in the order of the list.
+    /// The definitions of all tools, in order.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|entry| entry.tool.definition()).collect()
     }
 
-    /// Runs one call. The result renders either dialect.
+    /// Runs one call. The result can be rendered in either dialect.
     ///
     /// # Errors
-    /// [`FunctionCallError::RespondToModel`] for what the model can answer, an unknown tool among
-    /// it; [`FunctionCallError::Fatal`] where the tool panicked.
+    /// [`FunctionCallError::RespondToModel`] for errors that the model can react to, such as an
+    /// unknown tool; [`FunctionCallError::Fatal`] if the tool panicked.
     pub fn call(&self, invocation: &ToolInvocation<'_>) -> Result<ToolOutput, FunctionCallError> {
         let ToolPayload::Function { arguments } = &invocation.payload;
         let Some(entry) = self.tools.iter().find(|entry| entry.name == invocation.tool_name) else {
@@ -83,7 +83,7 @@ impl ToolRouter {
     }
 }
 
-/// A name that came from outside, short and on one line.
+/// A name from a model, shortened and on one line.
 fn shown(name: &str) -> String {
     let name = crate::text::escape::text(name);
     crate::text::truncate::at_most(&name, 100).to_owned()

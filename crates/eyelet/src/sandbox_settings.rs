@@ -1,4 +1,4 @@
-//! What a host decides about the sandbox of commands, and the lists that stand behind it.
+//! The host's settings for the sandbox of commands.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -35,8 +35,8 @@ impl SandboxPolicy {
     }
 }
 
-/// What stays as it is, or absent, below each root: ways to have something executed later, outside
-/// of the sandbox. What git has of these, the supervisor finds.
+/// Protected paths in each root: tools would execute them later, outside of the sandbox. The
+/// supervisor adds those of git.
 pub(crate) const PROTECTED: &[&str] = &[
     ".mcp.json",
     ".claude",
@@ -47,7 +47,7 @@ pub(crate) const PROTECTED: &[&str] = &[
     ".cargo/config.toml",
 ];
 
-/// Variables that sandboxed commands get, beside those that begin with `LC_`.
+/// Variables that sandboxed commands get, in addition to those that start with `LC_`.
 const ALLOWED: &[&str] = &[
     "PATH",
     "HOME",
@@ -57,7 +57,7 @@ const ALLOWED: &[&str] = &[
     "LANG",
     "LANGUAGE",
     "TZ",
-    // Where toolchains are.
+    // Locations of toolchains.
     "ANDROID_HOME",
     "ANDROID_SDK_ROOT",
     "ASDF_DATA_DIR",
@@ -102,21 +102,21 @@ const ALLOWED: &[&str] = &[
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "XDG_STATE_HOME",
-    // Whom to trust; no secrets.
+    // Certificates; no secrets.
     "NODE_EXTRA_CA_CERTS",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
 ];
 
-/// Variables that sandboxed commands never get, asked for or not: they have code executed.
+/// Variables that sandboxed commands never get, even if requested: they cause code to run.
 const NEVER: &[&str] = &["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "TMPDIR"];
 const NEVER_PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG"];
 
-/// Variables that sandboxed commands always get. `TMPDIR` is the supervisor's to set.
+/// Variables that sandboxed commands always get. The supervisor sets `TMPDIR`.
 const ALWAYS: &[(&str, &str)] =
     &[("TERM", "dumb"), ("NO_COLOR", "1"), ("PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
-/// How commands are supervised and sandboxed. A host makes one for its session.
+/// How commands are supervised and sandboxed. A host creates one per session.
 #[derive(Debug)]
 pub struct SandboxSettings {
     pub(crate) supervisor: Supervisor,
@@ -124,16 +124,16 @@ pub struct SandboxSettings {
     pub(crate) network: Network,
     pub(crate) strictness: Strictness,
     pub(crate) environment_names: Vec<OsString>,
-    /// What `--deny` matches, as of the first command.
+    /// The paths that `--deny` matched at the first command.
     pub(crate) denied_paths: OnceLock<Result<Vec<PathBuf>, String>>,
-    /// Repositories below the roots, as of the first command.
+    /// The repositories below the roots at the first command.
     pub(crate) nested: NestedRepositories,
     pub(crate) private_temp: Option<Arc<PrivateTemp>>,
 }
 
 impl SandboxSettings {
-    /// Commands run under `supervisor`, without network, with no variables beside the usual ones
-    /// and no private temp folder.
+    /// Runs commands under `supervisor`, without network, additional variables or a private temp
+    /// folder.
     pub fn new(supervisor: Supervisor) -> Self {
         SandboxSettings {
             supervisor,
@@ -147,42 +147,42 @@ impl SandboxSettings {
         }
     }
 
-    /// Whether commands path_scope the network.
+    /// Sets whether commands may use the network.
     #[must_use]
     pub fn with_network(mut self, network: Network) -> Self {
         self.network = network;
         self
     }
 
-    /// How narrow the view of commands is.
+    /// Sets how much of the system commands can see.
     #[must_use]
     pub fn with_strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
         self
     }
 
-    /// The tier that commands run in.
+    /// Sets the sandbox tier.
     #[must_use]
     pub fn with_tier(mut self, tier: TierChoice) -> Self {
         self.tier = tier;
         self
     }
 
-    /// Variables of the turn's environment that commands get beside the usual ones.
+    /// Adds variables of the turn's environment that commands get.
     #[must_use]
     pub fn with_environment_names(mut self, names: impl IntoIterator<Item = OsString>) -> Self {
         self.environment_names.extend(names);
         self
     }
 
-    /// The private temp folder of the session.
+    /// Sets the private temp folder of the session.
     #[must_use]
     pub fn with_private_temp(mut self, temp: Arc<PrivateTemp>) -> Self {
         self.private_temp = Some(temp);
         self
     }
 
-    /// The tier that commands run in, as far as it is known without asking the machine.
+    /// The sandbox tier, if it is known without probing the machine.
     pub(crate) fn tier(&self) -> Option<Tier> {
         match self.tier {
             TierChoice::Only(tier) => Some(tier),

@@ -16,11 +16,12 @@ pub(crate) struct CommandSpec<'a> {
     /// The directory's path, for the command's `PWD`.
     pub(crate) directory_shown: &'a Path,
     pub(crate) environment: &'a Environment,
-    /// The supervisor and its sandbox; none to run in a process group of this process.
+    /// The supervisor and the sandbox. Without it the command runs in a process group of this
+    /// process.
     pub(crate) supervised: Option<&'a SupervisedCommand>,
     pub(crate) keep: Keep,
     pub(crate) window: OutputWindow,
     pub(crate) save_to: SaveTarget,
-    /// Counts what the command prints.
+    /// Counts the bytes that the command prints.
     pub(crate) progress: Progress,
 }

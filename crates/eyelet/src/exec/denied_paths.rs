@@ -1,17 +1,17 @@
-//! What globs deny to commands: the paths that they match now.
+//! The paths that `--deny` globs match at the moment, for the sandbox.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::paths::deny_list::DenyList;
 
-/// Each is a mount of its own for every command.
+/// Each match is a mount for every command.
 const MAX_MATCHES: usize = 1000;
-/// A larger tree takes too long to look through.
+/// Scanning a larger tree takes too long.
 const MAX_ENTRIES: usize = 1_000_000;
 
-/// The paths that are denied below `roots`, and below the folders that absolute globs name. Links
-/// are not followed: what they lead to is found where it is.
+/// Finds the denied paths below `roots` and below the directories that absolute globs name. Does
+/// not follow symlinks.
 pub(crate) fn paths<'r>(
     deny_list: &DenyList,
     roots: impl Iterator<Item = &'r Path>,
@@ -26,7 +26,7 @@ pub(crate) fn paths<'r>(
     let mut found: Vec<_> = folders.iter().filter(|path| deny_list.denies(path)).cloned().collect();
     let mut seen = 0;
     while let Some(folder) = folders.pop() {
-        // What cannot be read here cannot be read by the command either.
+        // If eyelet cannot read it, the command cannot either.
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         for entry in entries.filter_map(Result::ok) {
             seen += 1;
@@ -48,7 +48,7 @@ pub(crate) fn paths<'r>(
     Ok(found)
 }
 
-/// The folder in which the matches of an absolute glob have to be.
+/// The directory that contains all matches of an absolute glob.
 fn before_wildcards(glob: &str) -> PathBuf {
     let is_plain = |part: &std::path::Component<'_>| {
         !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{', '\\'])

@@ -1,4 +1,4 @@
-//! Programs, found on the `PATH` of the turn.
+//! Finds programs in the `PATH` of the turn's environment.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use rustix::fs::{Access, AtFlags, CWD, FileType};
 
 use crate::environment::Environment;
 
-/// Where programs are looked for when the environment has no `PATH`.
+/// Used if the environment has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// The first program of that name.
+/// The first executable file of that name.
 pub(crate) fn find(name: &str, environment: &Environment) -> Option<PathBuf> {
     let path = environment.get("PATH").unwrap_or(OsStr::new(DEFAULT_PATH));
-    // A relative folder would let the directory that a call works in choose the program.
+    // With a relative entry, the working directory would choose the program.
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
@@ -28,7 +28,7 @@ pub(crate) fn shell(environment: &Environment) -> PathBuf {
 
 /// The shell's arguments for a command.
 pub(crate) fn shell_arguments(command: &str) -> [&str; 3] {
-    // Without the dashes a command that begins with one would be taken for an option.
+    // Without the dashes, a command that starts with `-` would be an option.
     ["-c", "--", command]
 }
 

@@ -1,4 +1,4 @@
-//! Repositories that lie below the roots.
+//! Finds git repositories below the roots.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -7,8 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use eyelet_sandbox::{MAX_LOOKED_AT, MAX_REPOSITORIES};
 
-/// What was found below the roots when they were first asked for. What a command makes later is its
-/// own.
+/// The repositories found by the first command. Repositories created later are not protected.
 #[derive(Debug, Default)]
 pub(crate) struct NestedRepositories {
     found: Mutex<Option<FoundRepositories>>,
@@ -21,7 +20,7 @@ struct FoundRepositories {
 }
 
 impl NestedRepositories {
-    /// Every `.git` below the top of `roots`, as far as they are looked through.
+    /// Every `.git` below `roots`, except in a root itself, within the limits of the scan.
     pub(crate) fn below(&self, roots: Vec<PathBuf>) -> Vec<PathBuf> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = found.as_ref().filter(|found| found.roots == roots) {
@@ -36,17 +35,17 @@ impl NestedRepositories {
 fn find(roots: &[PathBuf]) -> Vec<PathBuf> {
     let mut folders: VecDeque<PathBuf> = roots.iter().cloned().collect();
     let mut repositories = Vec::new();
-    // Those near the roots first: for all of a large tree a first command would have to wait.
+    // Breadth first, with a limit: scanning all of a large tree would delay the first command.
     let mut left = MAX_LOOKED_AT;
     while let Some(folder) = folders.pop_front() {
-        // What cannot be read here cannot be changed by the command either.
+        // If eyelet cannot read it, the command cannot change it either.
         for entry in fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
             if left == 0 || repositories.len() >= MAX_REPOSITORIES {
                 return repositories;
             }
             left -= 1;
             if entry.file_name() == ".git" {
-                // That of a root itself is looked for anew with every command.
+                // The supervisor looks for the repository of a root with every command.
                 if !roots.contains(&folder) {
                     repositories.push(entry.path());
                 }

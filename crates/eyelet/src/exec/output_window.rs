@@ -1,4 +1,4 @@
-//! How much of a command's output is shown, and where the rest is saved.
+//! How much of a command's output is shown, and where the output is saved.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use crate::saved_output::output_store::OutputStore;
 use crate::text::command_reply;
 use crate::text::reply_budget::{ReplyBudget, TextSize};
 
-/// With less for both outputs a reply would say little more than the names of their files.
+/// With less room, a reply would contain little more than the names of the files.
 const LEAST_ROOM: usize = 400;
 
-/// How much is shown of the two outputs.
+/// How much of the two outputs is shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OutputWindow {
-    /// So many bytes of each.
+    /// This many bytes of each.
     Each(usize),
-    /// What the two leave each other of a reply.
+    /// Both share the room of a reply.
     Shared(TextSize),
 }
 
-/// Where a stream can be kept, or why nowhere.
+/// Where a long output is saved, or why it cannot be.
 pub(crate) type SaveTarget = Result<Arc<OutputStore>, &'static str>;
 
 impl OutputWindow {
-    /// What of the two outputs fits into a reply beside a note of so many bytes. Files with paths that
-    /// leave no room are not kept.
+    /// What fits into a reply next to a note of `note_bytes` bytes. If the paths of saved files
+    /// would leave too little room, output is not saved.
     pub(crate) fn within(
         budget: ReplyBudget,
         keeping: SaveTarget,

@@ -1,7 +1,8 @@
-//! A command in a process group of its own, without a supervisor: its start, and who is left of it.
+//! A command in its own process group, without a supervisor.
 //!
-//! Until the leader is reaped the group's number cannot pass to anyone else, so signals cannot go
-//! astray; but on Linux the leader itself still counts as a member then, and `kill` does not tell.
+//! The group id cannot be reused until the leader is reaped, so signals always hit the right group.
+//! Until then the dead leader counts as a member on Linux, so `kill` cannot tell whether others are
+//! left.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -16,16 +17,16 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use crate::exec::command_spec::CommandSpec;
 use crate::exec::find_program;
 
-/// A command's group. Dropped early, it is killed.
+/// The process group of a command. Dropping it early kills the group.
 pub(crate) struct ProcessGroup {
     child: Option<Child>,
     leader: Pid,
-    /// Becomes readable when the command ends, where the system has such a thing.
+    /// Becomes readable when the command ends, if the system supports that.
     end_handle: Option<OwnedFd>,
 }
 
 impl ProcessGroup {
-    /// Starts the command. Returns its outputs, too.
+    /// Starts the command. Returns its stdout and stderr too.
     pub(crate) fn start(spec: &CommandSpec<'_>) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
         let mut child = command(spec).spawn()?;
         let outputs =
@@ -40,12 +41,12 @@ impl ProcessGroup {
         self.end_handle.as_ref().map(|handle| handle.as_fd())
     }
 
-    /// Once the command has ended its handle stays readable and would keep a wait from waiting.
+    /// Drops the handle: it stays readable after the end and would make every poll return at once.
     pub(crate) fn forget_end_handle(&mut self) {
         self.end_handle = None;
     }
 
-    /// Whether the command has ended; it is not reaped by this.
+    /// Whether the command has ended. Does not reap it.
     pub(crate) fn has_ended(&self) -> io::Result<bool> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match rustix::process::waitid(WaitId::Pid(self.leader), options) {
@@ -55,18 +56,18 @@ impl ProcessGroup {
         }
     }
 
-    /// Whether anyone but the dead leader is left.
+    /// Whether a process other than the dead leader is left.
     pub(crate) fn has_others(&self) -> bool {
         has_others(self.leader)
     }
 
-    /// Sends a signal to everyone in the group.
+    /// Sends a signal to the whole group.
     pub(crate) fn signal(&self, signal: Signal) {
-        // Nobody left, or someone who has changed their user: nothing that could be done about it.
+        // Fails if nobody is left, or if a member changed its user; neither can be helped.
         let _ = rustix::process::kill_process_group(self.leader, signal);
     }
 
-    /// Reaps the leader, which is dead unless it hangs inside the system. Returns its exit code.
+    /// Reaps the leader and returns its exit code; none if it hangs in the kernel.
     pub(crate) fn reap(&mut self) -> io::Result<Option<i32>> {
         let Some(mut child) = self.child.take() else { return Ok(None) };
         let status = loop {
@@ -76,7 +77,7 @@ impl ProcessGroup {
             }
         };
         if status.is_none() {
-            // Whenever the system lets go of it, it is reaped.
+            // Reaps it whenever the kernel releases it.
             let _ = std::thread::Builder::new().spawn(move || child.wait());
         }
         Ok(status.map(exit_code))
@@ -85,7 +86,7 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // Where the system has forgotten the leader, its number may be someone else's.
+        // If the system no longer knows the leader, its id may belong to another process.
         if self.child.is_some() && self.has_ended().is_ok() {
             self.signal(Signal::KILL);
             let _ = self.reap();
@@ -103,7 +104,7 @@ fn command(spec: &CommandSpec<'_>) -> Command {
     command.env_clear().envs(spec.environment.iter());
     command.env("TERM", "dumb").env("NO_COLOR", "1").env("PWD", spec.directory_shown);
     if cfg!(target_os = "linux") {
-        // The handle was checked, and stays with the directory whatever takes its name.
+        // The checked handle refers to this directory even if another one takes its name.
         let handle = spec.directory.handle().as_raw_fd();
         command.current_dir(format!("/proc/self/fd/{handle}"));
     } else {
@@ -117,7 +118,7 @@ fn command(spec: &CommandSpec<'_>) -> Command {
 #[cfg(target_os = "linux")]
 fn end_handle(leader: Pid) -> Option<OwnedFd> {
     use rustix::process::{PidfdFlags, pidfd_open};
-    // Without it the end is noticed at the next look.
+    // Without it, eyelet notices the end at the next poll timeout.
     pidfd_open(leader, PidfdFlags::empty()).ok()
 }
 
@@ -126,19 +127,19 @@ fn end_handle(_leader: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// Whether anyone but the dead leader is in the group.
+/// Whether a process other than the dead leader is in the group.
 #[cfg(not(target_os = "linux"))]
 fn has_others(leader: Pid) -> bool {
     rustix::process::test_kill_process_group(leader).is_ok()
 }
 
-/// Whether anyone but the dead leader is in the group; yes where it cannot be told.
+/// Whether a process other than the dead leader is in the group; true if unknown.
 #[cfg(target_os = "linux")]
 fn has_others(leader: Pid) -> bool {
-    // More than this many are found faster by listing `/proc`.
+    // For more processes, listing `/proc` is faster.
     const FEW: i32 = 256;
     let leader = leader.as_raw_nonzero().get();
-    // Numbers are given out in rising supervised: members have one after the leader's.
+    // Process ids rise: members have higher ones than the leader.
     let newest = std::fs::read_to_string("/proc/loadavg")
         .ok()
         .and_then(|text| text.split_ascii_whitespace().last()?.parse::<i32>().ok());

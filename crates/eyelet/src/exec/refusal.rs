@@ -5,7 +5,7 @@ use std::io;
 /// Why a command did not run.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The sandbox that was asked for cannot be enforced.
+    /// The sandbox policy cannot be enforced.
     Unavailable(String),
     /// The system's error.
     Io(io::Error),

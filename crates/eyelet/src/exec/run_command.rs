@@ -1,7 +1,7 @@
 //! Runs a command and reads its two outputs until it ends.
 //!
-//! One loop waits for both pipes and for the command's end. The call is over when the command is,
-//! whoever still holds the pipes; what is left of it is ended before the answer.
+//! One loop polls both pipes and the end of the command. The call ends with the command, even if
+//! other processes still hold the pipes; eyelet kills them before it replies.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -20,35 +20,35 @@ use crate::limits::STOP_INTERVAL;
 use crate::text::command_reply::StreamReport;
 use crate::text::removed_files::RemovedFiles;
 
-/// How long what the command left in the background may still write after the command's end.
+/// How long background processes may still write after the command has ended.
 const DRAIN_TIME: Duration = Duration::from_millis(100);
-/// How long a group that was asked to end may take.
+/// How long a group may take to end after SIGTERM.
 const GRACE_TIME: Duration = Duration::from_millis(200);
-/// How long a killed group is waited for: one that hangs inside the system does not die.
+/// How long to wait for a killed group: a process that hangs in the kernel does not die.
 const REAP_TIME: Duration = Duration::from_secs(1);
-/// How often a group that was asked to end is looked at.
+/// How often to check a group that was told to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
-/// How it went.
+/// The result of a command.
 pub(crate) struct CommandOutcome {
     pub(crate) end: CommandEnd,
     pub(crate) stdout: StreamReport,
     pub(crate) stderr: StreamReport,
-    /// What it did to protected paths and was undone.
+    /// Changes to protected paths that were undone.
     pub(crate) reverted: Vec<Reverted>,
-    /// Kept streams that went to make room for its own.
+    /// Saved files that were removed to make room for its output.
     pub(crate) removed: RemovedFiles,
 }
 
 /// How a command ended.
 pub(crate) enum CommandEnd {
-    /// By itself; 128 + N by signal N.
+    /// By itself; 128 + N for signal N.
     Exited(i32),
-    /// By us.
+    /// eyelet killed it.
     Stopped(Stop),
 }
 
-/// Runs the command to its end, or until `stop_check` says stop.
+/// Runs the command until it ends or `stop_check` fails.
 pub(crate) fn run(
     spec: &CommandSpec<'_>,
     stop_check: &StopCheck,
@@ -76,11 +76,11 @@ pub(crate) fn run(
     Ok(CommandOutcome { end, stdout, stderr, reverted, removed })
 }
 
-/// Who ends what the command started.
+/// The command and what it started.
 enum CommandProcess {
-    /// This process does, as far as it stays in one group.
+    /// In a process group of this process; processes that leave the group are missed.
     Group(ProcessGroup),
-    /// A supervisor does, wherever it goes.
+    /// Under a supervisor, which finds every descendant.
     Supervised(Box<SupervisedProcess>),
 }
 
@@ -100,7 +100,7 @@ impl CommandProcess {
     }
 }
 
-/// A command that was started. Dropped early, it takes what it started with it.
+/// A running command. Dropping it early kills it and what it started.
 struct RunningCommand {
     process: CommandProcess,
     streams: [OutputStream; 2],
@@ -138,7 +138,7 @@ impl RunningCommand {
         }
     }
 
-    /// Has the supervisor end what is left, and takes what it still has to say.
+    /// Tells the supervisor to kill what is left, and reads the remaining output.
     fn end_supervised(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
         if stopped.is_none() {
             self.drain(DRAIN_TIME)?;
@@ -167,8 +167,8 @@ impl RunningCommand {
         }
     }
 
-    /// Ends what is left of the group, and takes what it still has to say. The code is missing
-    /// where the system does not let go of the command.
+    /// Kills what is left of the group and reads the remaining output. Returns no exit code if the
+    /// command hangs in the kernel.
     fn end_group(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
         if stopped.is_none() {
             if let CommandProcess::Group(group) = &mut self.process {
@@ -193,7 +193,7 @@ impl RunningCommand {
         Ok(exit_code)
     }
 
-    /// Reads until the pipes are closed or the time is over.
+    /// Reads until the pipes are closed or the time is up.
     fn drain(&mut self, time: Duration) -> io::Result<()> {
         let until = Instant::now() + time;
         loop {
@@ -208,14 +208,14 @@ impl RunningCommand {
         }
     }
 
-    /// Takes what dead writers left in the pipes; a live one does not hold the call up.
+    /// Reads what dead writers left in the pipes; does not wait for live ones.
     fn drain_rest(&mut self) -> io::Result<()> {
         let until = Instant::now() + DRAIN_TIME;
         while self.read()? > 0 && Instant::now() < until {}
         Ok(())
     }
 
-    /// Reads until nobody is left in the group or the time is over.
+    /// Reads until the group is gone or the time is up.
     fn read_until_gone(&mut self, time: Duration) -> io::Result<()> {
         let until = Instant::now() + time;
         let mut next_look = Instant::now();
@@ -239,8 +239,7 @@ impl RunningCommand {
         }
     }
 
-    /// Waits until there is something to read, the command ends, or `time` or the interval of
-    /// looking for a stop is over.
+    /// Waits until there is output, the command ends, `time` is up or the stop interval has passed.
     fn wait(&self, time: Duration) {
         self.poll(time, self.end());
     }
@@ -265,7 +264,7 @@ impl RunningCommand {
         let mut fds: Vec<_> =
             pipes.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)).collect();
         fds.extend(end);
-        // Interrupted or not, everything is looked at afterwards.
+        // If interrupted, the caller checks everything anyway.
         let _ = rustix::event::poll(&mut fds, Some(&timeout));
     }
 

@@ -1,4 +1,4 @@
-//! From a turn to the supervisor's request.
+//! Builds the supervisor's request from the turn's policy, roots and settings.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::paths::root::{Root, is_removed};
 use crate::sandbox_settings::{PROTECTED, SandboxPolicy, SandboxSettings};
 use crate::text::escape;
 
-/// A command, its sandbox, and who supervises it.
+/// A command, its sandbox and its supervisor.
 #[derive(Clone, Debug)]
 pub(crate) struct SupervisedCommand {
     pub(crate) supervisor: Supervisor,
@@ -24,8 +24,7 @@ pub(crate) struct SupervisedCommand {
 }
 
 impl SupervisedCommand {
-    /// The command for `command` in the directory that is shown as `directory`; none where the policy
-    /// asks for no sandbox and nobody is there to supervise.
+    /// `command` in `directory`. None if the policy is `full` and no supervisor is set.
     pub(crate) fn new(
         turn: &TurnContext,
         command: &str,
@@ -98,7 +97,7 @@ fn confine(
     if turn.roots.is_empty() {
         request.roots = vec![working_directory(turn)?];
     }
-    // Without one, commands have no temp folder; that is no reason not to run them.
+    // Commands run without a temp folder if it cannot be created.
     let temp = settings.private_temp.as_ref().and_then(|temp| temp.create().ok());
     request.private_temp = temp.map(|temp| place(&temp)).transpose()?;
     let output_store = turn.output_store.as_ref().and_then(|output_store| output_store.root());
@@ -121,7 +120,7 @@ fn confine(
     Ok(())
 }
 
-/// The workspace of a turn without roots.
+/// The workspace if the turn has no roots.
 fn working_directory(turn: &TurnContext) -> Result<Place, Refusal> {
     let root = Root::open(turn.cwd())?;
     let place = place(&root)?;
@@ -134,7 +133,7 @@ fn working_directory(turn: &TurnContext) -> Result<Place, Refusal> {
     Ok(place)
 }
 
-/// Where a root is now, whatever it was called when it was opened.
+/// The current path of a root, even if it was renamed after it was opened.
 fn place(root: &Root) -> std::io::Result<Place> {
     let handle: BorrowedFd<'_> = root.handle();
     if is_removed(handle)? {
@@ -142,7 +141,7 @@ fn place(root: &Root) -> std::io::Result<Place> {
         return Err(std::io::Error::new(std::io::ErrorKind::NotFound, reason));
     }
     let path = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))?;
-    // The standard library has one type for these numbers on all systems.
+    // The standard library's type for these numbers is the same on all systems.
     let found = File::from(handle.try_clone_to_owned()?).metadata()?;
     Ok(Place { path, identity: (found.dev(), found.ino()) })
 }

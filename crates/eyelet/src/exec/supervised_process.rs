@@ -1,4 +1,4 @@
-//! A command under a supervisor, which ends everything that it started.
+//! A command under a supervisor, which kills everything the command started.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
@@ -12,27 +12,27 @@ use crate::exec::refusal::Refusal;
 use crate::exec::sandbox_request::SupervisedCommand;
 use crate::fs::directory::Directory;
 
-/// How long a supervisor that has nothing left to do may take to exit.
+/// How long the supervisor may take to exit when it has nothing left to do.
 const EXIT_TIME: Duration = Duration::from_millis(500);
 
-/// A supervisor and what it has reported so far. Dropped early, it kills what it supervises.
+/// A supervisor and its messages so far. Dropping it early kills the command.
 pub(crate) struct SupervisedProcess {
     supervised: Supervised,
     command: SupervisedCommand,
     is_started: bool,
     exit_code: Option<i32>,
     is_gone: bool,
-    /// None until the supervisor has looked.
+    /// None until the supervisor has checked the protected paths.
     reverted: Option<Vec<Reverted>>,
 }
 
 impl SupervisedProcess {
-    /// Has a supervisor start the command in `directory`. Returns the command's outputs, too.
+    /// Starts the command in `directory` through a supervisor. Returns its stdout and stderr too.
     pub(crate) fn start(
         command: &SupervisedCommand,
         directory: &Directory,
     ) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
-        // The handle was checked, and stays with the directory whatever takes its name.
+        // The checked handle refers to this directory even if another one takes its name.
         let handle = PathBuf::from(format!("/proc/self/fd/{}", directory.handle().as_raw_fd()));
         let mut supervised = command.supervisor.start(&command.request, &handle)?;
         let outputs = supervised.take_outputs();
@@ -47,7 +47,7 @@ impl SupervisedProcess {
         Ok((supervisee, outputs))
     }
 
-    /// Becomes readable when there is something to receive_messages at.
+    /// Becomes readable when there is a message.
     pub(crate) fn handle(&self) -> Option<BorrowedFd<'_>> {
         self.supervised.handle()
     }
@@ -62,14 +62,14 @@ impl SupervisedProcess {
         Ok(self.exit_code.is_some() || self.is_gone)
     }
 
-    /// Whether nothing of it is left.
+    /// Whether the command and everything it started are gone.
     pub(crate) fn is_gone(&mut self) -> Result<bool, Refusal> {
         self.receive_messages()?;
         Ok(self.is_gone)
     }
 
-    /// Lets the supervisor go. Returns the command's exit code; where only the supervisor was
-    /// killed, its own.
+    /// Releases the supervisor. Returns the command's exit code, or the supervisor's if it was
+    /// killed.
     pub(crate) fn finish(&mut self) -> Option<i32> {
         self.supervised.let_go();
         let status = self.supervised.wait_for_exit(Instant::now() + EXIT_TIME);
@@ -77,13 +77,14 @@ impl SupervisedProcess {
         self.exit_code.or(own)
     }
 
-    /// Why it cannot be reported that the command ran, if so: then what it printed has to tell.
+    /// The error if the supervisor died before it confirmed the start. Output proves that the
+    /// command ran all the same.
     pub(crate) fn start_unconfirmed(&self) -> Option<Refusal> {
         let reason = "the supervisor was ended before it told how the command began";
         (!self.is_started).then(|| Refusal::Unavailable(reason.to_owned()))
     }
 
-    /// What became of protected paths.
+    /// What happened to protected paths.
     pub(crate) fn take_reverted(&mut self) -> Vec<Reverted> {
         let request = &self.command.request;
         let reported = self.reverted.take();

@@ -1,4 +1,4 @@
-//! Directories by handle: what is in them, and what is below them, never through a link.
+//! Directories by handle: lists and opens entries without following symlinks.
 
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::paths::deny_list::DenyScope;
 use crate::paths::open_beneath::Opened;
 use crate::paths::root::is_removed;
 
-/// What the system is asked for at once: several hundred names.
+/// Room for several hundred names per system call.
 #[cfg(target_os = "linux")]
 const BUFFER_BYTES: usize = 32 * 1024;
 
@@ -27,24 +27,24 @@ const BUFFER_BYTES: usize = 32 * 1024;
 #[derive(Debug)]
 pub(crate) struct Directory {
     handle: OwnedFd,
-    /// Whether its entries were read, so that the handle stands at their end.
+    /// Whether the entries were read before, so that the handle has to be rewound.
     #[cfg_attr(
         not(target_os = "linux"),
         expect(dead_code, reason = "a new handle is opened for each reading there")
     )]
     was_read: AtomicBool,
-    /// Where something in it, or below it, may be deny_list.
+    /// Set if the deny list may apply in or below this directory.
     deny_scope: Option<DenyScope>,
     resource_errors: Arc<ResourceErrors>,
 }
 
-/// The system's error where it lacked something at a directory or below it: files or memory, which
-/// says nothing of what was to be opened.
+/// The last error caused by a lack of file descriptors or memory, in a directory or below it. Such
+/// an error says nothing about the entry that was to be opened.
 #[derive(Debug, Default)]
 struct ResourceErrors(AtomicI32);
 
 impl ResourceErrors {
-    /// What the system answered, record where it lacked something.
+    /// Passes a result on and records such an error.
     fn record<T>(&self, answer: rustix::io::Result<T>) -> rustix::io::Result<T> {
         answer.inspect_err(|error| {
             if matches!(*error, Errno::MFILE | Errno::NFILE | Errno::NOMEM) {
@@ -55,7 +55,7 @@ impl ResourceErrors {
 }
 
 impl Directory {
-    /// Opens the directory that a call asked for; a link to one is followed.
+    /// Opens the directory of a call; follows a symlink to it.
     pub(crate) fn open(path: &ConfinedPath) -> Result<Directory, OpenFailure> {
         let Opened { handle, deny_scope } = path.open(OpenAs::Directory)?;
         Ok(Directory {
@@ -66,8 +66,8 @@ impl Directory {
         })
     }
 
-    /// Fails where something in it, or below it, was passed over because the system lacked files or
-    /// memory: what was found is not all there is.
+    /// Fails if entries were skipped for lack of file descriptors or memory, so that the result is
+    /// incomplete.
     pub(crate) fn check_complete(&self) -> io::Result<()> {
         match self.resource_errors.0.load(Ordering::Relaxed) {
             0 => Ok(()),
@@ -75,12 +75,12 @@ impl Directory {
         }
     }
 
-    /// Whether it was removed meanwhile.
+    /// Whether it was removed.
     pub(crate) fn is_removed(&self) -> bool {
         is_removed(self.handle.as_fd()).unwrap_or(false)
     }
 
-    /// Opens the directory `name` in this one, if it is one and no link.
+    /// Opens the directory `name` in this one. Fails if it is a symlink.
     pub(crate) fn open_directory(&self, name: &OsStr) -> io::Result<Directory> {
         let flags = OFlags::RDONLY
             | OFlags::DIRECTORY
@@ -105,7 +105,7 @@ impl Directory {
         self.resource_errors.record(retry_on_intr(open))
     }
 
-    /// Opens the directory at the end of `names`, one step at a time.
+    /// Opens the directory at the end of `names`, one component at a time.
     pub(crate) fn open_below<'n>(
         &self,
         names: impl IntoIterator<Item = &'n OsStr>,
@@ -117,7 +117,7 @@ impl Directory {
         match here {
             Some(directory) => Ok(directory),
             None => {
-                // It shares its position with this one.
+                // The copy shares the read position with this handle.
                 let was_read = AtomicBool::new(true);
                 let handle = self
                     .resource_errors
@@ -133,12 +133,12 @@ impl Directory {
         }
     }
 
-    /// Opens the regular file `name` in this directory; links and everything else are refused.
+    /// Opens the regular file `name` in this directory; fails for symlinks and anything else.
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         self.open_regular(name).map(|(file, _)| file)
     }
 
-    /// The same, with what the system says of the file.
+    /// The same, together with the file's status.
     pub(crate) fn open_regular(&self, name: &OsStr) -> io::Result<(File, Stat)> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -153,14 +153,14 @@ impl Directory {
         Ok((File::from(handle), stat))
     }
 
-    /// What the system says of the entry `name`; a link is not followed.
+    /// The status of the entry `name`; does not follow a symlink.
     pub(crate) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
         let stat = || rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
         Ok(self.resource_errors.record(retry_on_intr(stat))?)
     }
 
-    /// Hands everything in this directory but `.`, `..` and what is deny_list to `visit`, in the
-    /// system's order, until that breaks off. Not to be nested: it moves the handle's position.
+    /// Calls `visit` for each entry except `.`, `..` and denied ones, in the system's order, until
+    /// it breaks. Calls must not be nested: they move the handle's position.
     pub(crate) fn each(
         &self,
         mut visit: impl FnMut(&OsStr, EntryKind) -> ControlFlow<()>,
@@ -174,8 +174,8 @@ impl Directory {
         })
     }
 
-    /// By this very handle and into one buffer: to open the directory once more, as portable code
-    /// has to, costs as much as to read it.
+    /// Reads through this handle into one buffer. Opening the directory again, as portable code has
+    /// to, takes as long as reading it.
     #[cfg(target_os = "linux")]
     fn each_raw(
         &self,
@@ -189,7 +189,7 @@ impl Directory {
         while let Some(entry) = entries.next() {
             let entry = match entry {
                 Ok(entry) => entry,
-                // RemovedFiles meanwhile: it has no more entries.
+                // Removed meanwhile: it has no more entries.
                 Err(Errno::NOENT) => break,
                 Err(Errno::INTR) => continue,
                 Err(error) => return Ok(self.resource_errors.record(Err(error))?),
@@ -217,7 +217,7 @@ impl Directory {
 
     fn kind(&self, name: &OsStr, mut file_type: FileType) -> EntryKind {
         if file_type == FileType::Unknown {
-            // Some file systems do not tell the type along with the name.
+            // Some file systems do not return the type with the name.
             file_type = self
                 .stat(name)
                 .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
@@ -233,14 +233,14 @@ impl Directory {
         }
     }
 
-    /// Whether the entry `name` is one that is not shown.
+    /// Whether the deny list denies the entry `name`.
     fn denies(&self, name: &OsStr) -> bool {
         self.deny_scope
             .as_ref()
             .is_some_and(|deny_scope| deny_scope.deny_list.denies(&deny_scope.real.join(name)))
     }
 
-    /// The handle itself, for what only `world` does with it.
+    /// The file descriptor, for starting commands in this directory.
     pub(crate) fn handle(&self) -> BorrowedFd<'_> {
         self.handle.as_fd()
     }

@@ -1,7 +1,8 @@
-//! A page of lines out of a file, with the number of all its lines.
+//! Reads a page of lines from a file and counts all its lines.
 //!
-//! A small file is read once, front to back. A large one is counted in blocks on all cores first;
-//! the counts say in which block the page starts, and which blocks a long line fills whole.
+//! A small file is read once, from start to end. Threads count the newlines of a large file in
+//! blocks first; the counts say which block the page starts in, and which blocks are inside a long
+//! line.
 
 use std::io;
 use std::sync::Mutex;
@@ -13,22 +14,22 @@ use crate::text::line_page::{LineScan, PageLines, PageRequest};
 use crate::cpu_count::cpu_count;
 use crate::fs::regular_file::{CHUNK_BYTES, RegularFile};
 
-/// From this size on a second thread pays for itself.
+/// Smaller files are faster on one thread.
 const PARALLEL_FROM_BYTES: u64 = 8 * 1024 * 1024;
 
-/// What one thread counts before it asks for more: the page is looked for in one such block.
+/// How much a thread counts at a time.
 const BLOCK_BYTES: u64 = 4 * 1024 * 1024;
 
-/// More threads than this read no faster from one file.
+/// More threads do not read one file faster.
 const MAX_THREADS: usize = 8;
 
-/// A page and whether the total is exact.
+/// A page, and whether the total is exact.
 pub(crate) struct LinePageResult {
     pub(crate) lines: PageLines,
     pub(crate) exact: bool,
 }
 
-/// Why there is no page.
+/// Why no page was read.
 pub(crate) enum ReadFailure {
     Stopped(Stop),
     Io(io::Error),
@@ -40,7 +41,7 @@ impl From<io::Error> for ReadFailure {
     }
 }
 
-/// Finds the page. When time is up, what was found is returned, if it is anything.
+/// Reads the page. After a timeout it returns the lines it has, if any.
 pub(crate) fn read_page(
     file: &RegularFile,
     page: PageRequest,
@@ -75,7 +76,8 @@ fn read_sequentially(
     Ok(LinePageResult { lines: scan.finish(), exact: true })
 }
 
-/// With nothing to read_blocks, or nobody to read_blocks it to, there is no answer.
+/// Returns the lines read so far after a timeout; fails if there are none or the call was
+/// cancelled.
 fn stopped(stop: Stop, scan: LineScan) -> Result<LinePageResult, ReadFailure> {
     match stop {
         Stop::TimedOut if scan.lines_shown() > 0 => {
@@ -85,7 +87,7 @@ fn stopped(stop: Stop, scan: LineScan) -> Result<LinePageResult, ReadFailure> {
     }
 }
 
-/// A stretch of data and the newlines in it.
+/// A range of data and its number of newlines.
 #[derive(Clone, Copy)]
 struct Block {
     start: u64,
@@ -102,7 +104,7 @@ fn read_in_parallel(
 ) -> Result<LinePageResult, ReadFailure> {
     let (blocks, stop) = count_newlines(file, stop_check, progress)?;
     let newlines = blocks.iter().map(|block| block.newlines).sum();
-    // The page starts in the first block whose end is not before it.
+    // The page starts in the first block that does not end before it.
     let mut before = 0;
     let mut first = 0;
     for block in &blocks {
@@ -122,12 +124,12 @@ fn read_in_parallel(
         return stopped(stop, scan);
     }
     let mut last = [0];
-    // A file that became shorter has no byte there, and no line that ends in it.
+    // If the file was truncated meanwhile, there is no byte here.
     let is_open = file.read_at(size - 1, &mut last)?.is_some_and(|last| last != b"\n");
     Ok(LinePageResult { lines: scan.finish_with(newlines, is_open), exact: true })
 }
 
-/// Feeds `scan` with the blocks and the holes between them until its page is full.
+/// Reads blocks, and the holes between them, until the page is full.
 fn read_blocks(
     file: &RegularFile,
     blocks: &[Block],
@@ -144,7 +146,7 @@ fn read_blocks(
         scan.push_hole(block.start - position);
         position = block.start;
         if block.newlines == 0 && scan.is_window_full() {
-            // The middle of a long line: all that matters is how it ends.
+            // The middle of a long line: only its last byte matters.
             scan.skip_bytes(block.end - 1 - position);
             position = block.end - 1;
         }
@@ -152,7 +154,7 @@ fn read_blocks(
             let most =
                 usize::try_from(block.end - position).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
             let space = buffer.get_mut(..most).unwrap_or_default();
-            // A file that became shorter ends here.
+            // The file was truncated meanwhile.
             let Some(piece) = file.read_at(position, space)? else { return Ok(()) };
             position += piece.len() as u64;
             scan.push(piece);
@@ -165,7 +167,7 @@ fn read_blocks(
     Ok(())
 }
 
-/// The newlines of the whole file, block by block in order, or of its start when time is up.
+/// Counts the newlines of each block, in order; of the first blocks only after a timeout.
 fn count_newlines(
     file: &RegularFile,
     stop_check: &StopCheck,
@@ -176,7 +178,7 @@ fn count_newlines(
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
             .filter_map(|_| {
-                // A thread that cannot be had is done without.
+                // If a thread cannot be started, the others do its work.
                 std::thread::Builder::new()
                     .spawn_scoped(scope, || count_blocks(file, &queue, stop_check, progress))
                     .ok()
@@ -193,7 +195,7 @@ fn count_newlines(
     Ok((queue.blocks, queue.stop))
 }
 
-/// What the threads share: where the next block starts, and the blocks that were given out.
+/// What the threads share: where the next block starts, and the blocks handed out so far.
 struct BlockQueue {
     position: u64,
     blocks: Vec<Block>,

@@ -11,7 +11,7 @@ use crate::text::line_page::PageRequest;
 use super::{PARALLEL_FROM_BYTES, read_page};
 use crate::fs::regular_file::RegularFile;
 
-/// How many lines a large file is said to have that is cut to `left` bytes once it is open.
+/// The line count of a large file that is truncated to `left` bytes after it was opened.
 fn total_of_cut(left: u64) -> u64 {
     let tree = TempTree::new("");
     let file = tree.file("large", "line\n".repeat(PARALLEL_FROM_BYTES as usize / 4));

@@ -1,4 +1,4 @@
-//! Regular files by handle: read in large pieces, never blocking, in bounded memory.
+//! Regular files by handle: reads large chunks without blocking.
 
 use std::fs::File;
 use std::io;
@@ -9,15 +9,14 @@ use rustix::io::Errno;
 
 use crate::paths::confined_path::{ConfinedPath, OpenFailure};
 
-/// How much is read at once: large enough that the system call does not count, small enough for
-/// the cache.
+/// Large enough to make the system call cheap, small enough for the CPU cache.
 pub(crate) const CHUNK_BYTES: usize = 256 * 1024;
 
-/// A regular file as it was when it was opened.
+/// A regular file with the size it had when it was opened.
 pub(crate) struct RegularFile {
     file: File,
-    /// What is appended later is not chased. The pseudo-files of the kernel say 0 and are read to
-    /// their end.
+    /// Bytes appended later are ignored. Pseudo-files of the kernel report 0 and are read to the
+    /// end.
     size: u64,
     has_holes: bool,
 }
@@ -30,15 +29,15 @@ impl RegularFile {
         Ok(RegularFile { file, size, has_holes: metadata.blocks().saturating_mul(512) < size })
     }
 
-    /// The size, where it is known.
+    /// The size, if known.
     pub(crate) fn size(&self) -> Option<u64> {
         (self.size > 0).then_some(self.size)
     }
 
-    /// Reads at `position` into as much of `buffer` as the file has for it. None at the end.
+    /// Reads at `position`. Returns none at the end of the file.
     ///
     /// # Errors
-    /// The system's error; a file whose read would block is one.
+    /// The system's error, also if the read would block.
     pub(crate) fn read_at<'b>(
         &self,
         position: u64,
@@ -56,8 +55,8 @@ impl RegularFile {
         Ok(buffer.get(..length).filter(|piece| !piece.is_empty()))
     }
 
-    /// The next stretch of data at or after `position`: where it starts and ends. What lies before
-    /// it is a hole and reads as NULs. None where nothing but a hole is left.
+    /// The start and end of the next data at or after `position`. The gap before it is a hole,
+    /// which reads as NULs. None if only a hole is left.
     pub(crate) fn next_data(&self, position: u64) -> io::Result<Option<(u64, u64)>> {
         if position >= self.size {
             return Ok(None);
@@ -68,7 +67,7 @@ impl RegularFile {
         let start = match rustix::fs::seek(&self.file, SeekFrom::Data(position)) {
             Ok(start) => start,
             Err(Errno::NXIO) => return Ok(None),
-            // A file system that does not tell.
+            // The file system cannot find holes.
             Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some((position, self.size))),
             Err(error) => return Err(error.into()),
         };
@@ -77,7 +76,7 @@ impl RegularFile {
     }
 }
 
-/// When a file was changed last, in nanoseconds since 1970.
+/// The modification time in nanoseconds since 1970.
 pub(crate) fn modified_nanos(stat: &rustix::fs::Stat) -> i128 {
     i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec)
 }

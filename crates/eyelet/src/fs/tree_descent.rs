@@ -1,5 +1,4 @@
-//! The directories of a tree by handle: each is opened from its parent's while siblings follow each
-//! other, and parents from theirs.
+//! Opens the directories of a tree by handle, breadth first, with two directories open at a time.
 
 use std::io;
 
@@ -7,7 +6,7 @@ use crate::text::entry_tree::EntryTree;
 
 use crate::fs::directory::Directory;
 
-/// Two handles are at hand, however deep the tree is.
+/// Keeps the last parent and grandparent open: siblings follow each other.
 pub(crate) struct TreeDescent<'t> {
     top: &'t Directory,
     parent: LastDirectory,
@@ -19,7 +18,7 @@ impl<'t> TreeDescent<'t> {
         TreeDescent { top, parent: LastDirectory(None), grandparent: LastDirectory(None) }
     }
 
-    /// The directory `id`; none is the top.
+    /// Opens the directory `id`. Returns none for the top, which is open already.
     pub(crate) fn open(
         &mut self,
         tree: &EntryTree,
@@ -40,7 +39,7 @@ impl<'t> TreeDescent<'t> {
     }
 }
 
-/// The directory that was opened last.
+/// The directory that was opened last, with its id.
 struct LastDirectory(Option<(usize, Directory)>);
 
 impl LastDirectory {

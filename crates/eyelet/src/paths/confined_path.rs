@@ -1,7 +1,7 @@
-//! Which paths may be opened, and the one way to open them.
+//! Paths that a call may open.
 //!
-//! A path that was checked is the handle that is used: a [`ConfinedPath`] holds an open root and
-//! what lies below it, and opening it never leaves the roots, whatever is renamed meanwhile.
+//! A [`ConfinedPath`] holds an open root and the path beneath it. eyelet opens it from that handle,
+//! so the result stays inside the roots even if someone renames directories meanwhile.
 
 use std::fs::File;
 use std::io;
@@ -21,28 +21,28 @@ use crate::paths::root::is_removed;
 pub struct ConfinedPath {
     pub(super) shown: PathBuf,
     pub(super) location: Location,
-    /// What is told where it turns out to lead somewhere else.
+    /// Error messages, in case the path turns out to lead elsewhere.
     pub(super) messages: RefusalMessages,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Location {
-    /// The call is not confined.
+    /// The call is not confined to roots.
     Anywhere,
-    /// BeneathRoot one of the roots that the call is confined to.
+    /// Beneath one of the roots.
     BeneathRoot(PathBeneath),
 }
 
-/// The texts of the errors for a path that may not be opened.
+/// Error messages for a path that must not be opened.
 #[derive(Clone, Debug)]
 pub(super) struct RefusalMessages {
     pub(super) outside: Arc<str>,
     pub(super) denied: Arc<str>,
-    /// What is told where it was a kept stream and is not there any more.
+    /// Set if the path names saved output that may have been removed.
     pub(super) removed: Option<Arc<str>>,
 }
 
-/// What is to be opened.
+/// What kind of file the caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenAs {
     RegularFile,
@@ -52,10 +52,10 @@ pub(crate) enum OpenAs {
 /// Why a path was not opened.
 #[derive(Debug)]
 pub(crate) enum OpenFailure {
-    /// It leads out of the roots or to what is deny_list, and whether something is there is not said; or
-    /// it was a kept stream and was removed.
+    /// The path leads out of the roots or to a denied path; the error does not say whether it
+    /// exists. Or it names saved output that was removed.
     Refused(ToolError),
-    /// It is no regular file.
+    /// Not a regular file.
     NotAFile,
     /// The system's error.
     Io(io::Error),
@@ -68,12 +68,12 @@ impl From<Errno> for OpenFailure {
 }
 
 impl ConfinedPath {
-    /// The absolute path, for showing. It is never opened.
+    /// The absolute path, for display only. It is never opened.
     pub fn shown(&self) -> &Path {
         &self.shown
     }
 
-    /// Opens a regular file or a directory. Never blocks, whatever stands there.
+    /// Opens a regular file or a directory. Never blocks, whatever the path names.
     pub(crate) fn open(&self, want: OpenAs) -> Result<Opened, OpenFailure> {
         let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         if want == OpenAs::Directory {
@@ -106,7 +106,7 @@ impl ConfinedPath {
                     return Err(OpenFailure::NotAFile);
                 }
             }
-            // A root stays open when it is removed, and would look like an empty directory.
+            // The handle of a removed root stays open and would read as an empty directory.
             OpenAs::Directory if is_removed(opened.handle.as_fd())? => {
                 return Err(Errno::NOENT.into());
             }

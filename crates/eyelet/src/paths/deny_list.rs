@@ -1,6 +1,7 @@
-//! What no tool shows, roots or not: base_dirs of secrets, and what `--deny` names.
+//! The deny list: secrets and `--deny` globs. No tool shows what it matches, inside or outside of
+//! the roots.
 //!
-//! Paths are looked at as they are on disk, links resolved, so that no other spelling leads there.
+//! Paths are compared after resolving symlinks, so that no other spelling of a path gets around it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::error::ToolError;
 
-/// Where programs keep secrets, below the home base_dir.
+/// Where programs store secrets, relative to the home directory.
 pub const SECRETS: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -31,7 +32,7 @@ pub const SECRETS: &[&str] = &[
     ".copilot",
 ];
 
-/// Files and base_dirs that are hidden from the tools, with all that is in them.
+/// Files and directories that tools must not show. A denied directory covers everything in it.
 #[derive(Clone, Debug, Default)]
 pub struct DenyList {
     paths: Vec<PathBuf>,
@@ -40,12 +41,12 @@ pub struct DenyList {
 }
 
 impl DenyList {
-    /// Nothing is hidden.
+    /// A list that denies nothing.
     pub fn empty() -> Self {
         DenyList::default()
     }
 
-    /// Hides the [`SECRETS`] below `home`.
+    /// Denies the [`SECRETS`] in `home`.
     #[must_use]
     pub fn with_secrets_in(mut self, home: &Path) -> Self {
         let real = std::fs::canonicalize(home).ok();
@@ -57,11 +58,11 @@ impl DenyList {
         self
     }
 
-    /// Hides what `glob` matches: an absolute glob, or one relative to each of `base_dirs`. The case
-    /// of ASCII letters does not count, and `*` does not path_scope over a slash.
+    /// Denies what `glob` matches: an absolute glob, or one relative to each of `base_dirs`.
+    /// Ignores ASCII case; `*` does not match a slash.
     ///
     /// # Errors
-    /// `invalid_input` where it is no glob.
+    /// `invalid_input` if it is not a valid glob.
     pub fn with_glob(mut self, glob: &str, base_dirs: &[&Path]) -> Result<Self, ToolError> {
         let glob = glob.trim_end_matches('/');
         let globs: Vec<String> = if Path::new(glob).is_absolute() {
@@ -91,42 +92,42 @@ impl DenyList {
         Ok(self)
     }
 
-    /// The files and base_dirs that are hidden by their path.
+    /// The files and directories denied by path.
     pub(crate) fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
 
-    /// What `--deny` names, links in it resolved as far as there is no wildcard before.
+    /// The `--deny` globs, made absolute.
     pub(crate) fn globs(&self) -> &[globset::Glob] {
         &self.globs
     }
 
-    /// Whether there is anything to hide.
+    /// Whether the list denies nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.globs.is_empty()
     }
 
-    /// Whether something below the base_dir at `real` may be hidden.
+    /// Whether the list may deny something below the directory `real`.
     pub(crate) fn may_deny_below(&self, real: &Path) -> bool {
         !self.globs.is_empty() || self.paths.iter().any(|path| path.starts_with(real))
     }
 
-    /// Whether the entry at `real` is hidden; what leads to it was asked about before.
+    /// Whether the list denies the entry `real` itself. The caller has checked its parents.
     pub(crate) fn denies(&self, real: &Path) -> bool {
         self.paths.iter().any(|path| path == real) || self.set.is_match(real)
     }
 
-    /// Whether the entry at `real`, or anything that leads to it, is hidden.
+    /// Whether the list denies the entry `real` or one of its parents.
     pub(crate) fn denies_path_to(&self, real: &Path) -> bool {
         self.paths.iter().any(|path| real.starts_with(path))
             || (!self.set.is_empty() && real.ancestors().any(|path| self.set.is_match(path)))
     }
 }
 
-/// A location below which something may be deny_list.
+/// A directory with a deny list that applies below it.
 #[derive(Clone, Debug)]
 pub(crate) struct DenyScope {
     pub(crate) deny_list: Arc<DenyList>,
-    /// Without links.
+    /// The directory's path with symlinks resolved.
     pub(crate) real: PathBuf,
 }

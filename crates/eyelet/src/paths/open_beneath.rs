@@ -1,4 +1,4 @@
-//! Opens paths below roots: by handle, never out of them, never to what is deny_list.
+//! Opens paths beneath roots by handle: never outside of them, never a denied path.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -12,27 +12,26 @@ use rustix::io::Errno;
 use crate::paths::deny_list::{DenyList, DenyScope};
 use crate::paths::root::{NAME_ONLY, Root};
 
-/// How many links one path may lead through; the kernel's own limit.
+/// The most symlinks in one path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// How often a component that changes while it is looked at is looked at again, and how often a walk
-/// starts again.
+/// How often a component that changes meanwhile is tried again, and how often a walk restarts.
 const MAX_RETRIES: usize = 64;
 
-/// How many directories a walk keeps open on its way down, however deep that leads.
+/// How many directories a walk keeps open, whatever the depth.
 const MAX_OPEN_DIRS: usize = 32;
 
-/// A place below one of several roots; links may lead into the other ones.
+/// A path beneath one of several roots. Symlinks may lead into the other roots.
 #[derive(Clone, Debug)]
 pub(crate) struct PathBeneath {
     roots: Arc<[Arc<Root>]>,
-    /// The root that holds it.
+    /// The root that contains it.
     root_dir: Arc<Root>,
     rest: PathBuf,
     deny_list: Arc<DenyList>,
 }
 
-/// What was opened, and where it lies where something there may be deny_list.
+/// An open file or directory, and its path if the deny list may apply below it.
 pub(crate) struct Opened {
     pub(crate) handle: OwnedFd,
     pub(crate) deny_scope: Option<DenyScope>,
@@ -41,9 +40,9 @@ pub(crate) struct Opened {
 /// Why nothing was opened.
 #[derive(Debug)]
 pub(crate) enum BeneathError {
-    /// It leads out of the roots.
+    /// The path leads out of the roots.
     Outside,
-    /// It leads to what is deny_list.
+    /// The path leads to a denied path.
     Denied,
     System(Errno),
 }
@@ -55,7 +54,7 @@ impl From<Errno> for BeneathError {
 }
 
 impl PathBeneath {
-    /// The place of `path`, an absolute one, below the root_dir root that holds it.
+    /// Finds the first root that contains `path`, which is absolute.
     pub(crate) fn find(
         roots: Arc<[Arc<Root>]>,
         path: &Path,
@@ -66,8 +65,8 @@ impl PathBeneath {
         Some(PathBeneath { roots, root_dir, rest, deny_list: Arc::clone(deny_list) })
     }
 
-    /// Opens it. The kernel does it in one step; where a link with an absolute target or into
-    /// another root stands in the way, something may be deny_list, or the kernel cannot, a walk does.
+    /// Opens the path, with one `openat2` if possible. Walks it if the kernel lacks `openat2`, if a
+    /// symlink is absolute or leads into another root, or if there is a deny list.
     pub(crate) fn open(&self, flags: OFlags) -> Result<Opened, BeneathError> {
         #[cfg(target_os = "linux")]
         if self.deny_list.is_empty() {
@@ -80,7 +79,7 @@ impl PathBeneath {
     }
 }
 
-/// The root_dir root that holds `path`, and what is left of the path there.
+/// The first root that contains `path`, and the rest of the path below it.
 fn root_holding<'r, 'p>(
     roots: &'r [Arc<Root>],
     path: &'p Path,
@@ -88,7 +87,7 @@ fn root_holding<'r, 'p>(
     roots.iter().find_map(|root| Some((root, root.strip(path)?)))
 }
 
-/// One `openat2` that the kernel keeps target `directory`.
+/// One `openat2` call that the kernel confines to `directory`.
 #[cfg(target_os = "linux")]
 fn open_beneath(directory: BorrowedFd<'_>, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
@@ -96,7 +95,7 @@ fn open_beneath(directory: BorrowedFd<'_>, rest: &Path, flags: OFlags) -> Result
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     let mut tries = 0;
     loop {
-        // EAGAIN: something was renamed while the kernel looked, so it could not be sure.
+        // EAGAIN: a rename during the lookup, so the kernel could not decide.
         match openat2(directory, rest, flags, Mode::empty(), resolve) {
             Err(Errno::AGAIN | Errno::INTR) if tries < MAX_RETRIES => tries += 1,
             opened => return opened,
@@ -104,14 +103,14 @@ fn open_beneath(directory: BorrowedFd<'_>, rest: &Path, flags: OFlags) -> Result
     }
 }
 
-/// A walk of one component at a time, each on the handle of the one before, never through a link:
-/// what a link says is looked up again from the roots.
+/// Walks a path one component at a time, each from the handle of its parent. Resolves symlinks
+/// itself, starting again from the roots.
 struct ComponentWalk<'b> {
     target: &'b PathBeneath,
     root: &'b Arc<Root>,
-    /// The directories below the root that were entered; the last ones are open.
+    /// The directories entered below the root. The last ones are open.
     entered: Vec<(OsString, Option<OwnedFd>)>,
-    /// The components that are left, the next one last.
+    /// The remaining components, in reverse order.
     todo: Vec<OsString>,
     retries: usize,
 }
@@ -165,7 +164,7 @@ impl<'b> ComponentWalk<'b> {
         }
     }
 
-    /// Whether `error` came because a link took the place of what was no link a moment ago.
+    /// Whether `error` means that a symlink has just replaced the component.
     fn has_changed(&self, step: &OsStr, error: Errno) -> bool {
         error == Errno::LOOP
             || error == Errno::NOTDIR
@@ -192,7 +191,7 @@ impl<'b> ComponentWalk<'b> {
         handle.map_or(self.root.handle(), |handle| handle.as_fd())
     }
 
-    /// The path of the directory that the walk is in, without links.
+    /// The path of the current directory, with symlinks resolved.
     fn real(&self) -> PathBuf {
         let mut real = self.root.real_path().to_owned();
         real.extend(self.entered.iter().map(|(name, _)| name));
@@ -204,11 +203,11 @@ impl<'b> ComponentWalk<'b> {
         !deny_list.is_empty() && deny_list.denies(&self.real().join(step))
     }
 
-    /// One directory up. Above this root, only another root, or this one again, may hold the rest.
+    /// Goes one directory up. Above the root, the rest of the path must be in some root again.
     fn leave(&mut self) -> Result<(), BeneathError> {
         if self.entered.pop().is_some() {
             if self.entered.last().is_some_and(|(_, handle)| handle.is_none()) {
-                // No longer open: it is walked to once more, which is never done by `..`.
+                // The parent is no longer open. Walk to it again: `..` could lead elsewhere.
                 if !self.may_retry() {
                     return Err(Errno::NAMETOOLONG.into());
                 }
@@ -231,7 +230,7 @@ impl<'b> ComponentWalk<'b> {
         Ok(())
     }
 
-    /// Starts at the root that holds `path`.
+    /// Starts again at the root that contains `path`.
     fn start_again(&mut self, path: &Path) -> Result<(), BeneathError> {
         let (root, rest) = root_holding(&self.target.roots, path).ok_or(BeneathError::Outside)?;
         if self.target.deny_list.denies_path_to(root.real_path()) {
@@ -257,7 +256,7 @@ impl<'b> ComponentWalk<'b> {
     }
 }
 
-/// The components of a relative path, the root_dir one last.
+/// The components of a relative path, in reverse order.
 fn components_of(path: &Path) -> Vec<OsString> {
     let step = |component| match component {
         Component::Normal(name) => Some(name.to_owned()),

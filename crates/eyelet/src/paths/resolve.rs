@@ -12,18 +12,20 @@ use crate::sandbox_settings::SandboxPolicy;
 use crate::text::escape;
 
 impl TurnContext {
-    /// The path that `text` names for this turn, relative ones against its working directory.
+    /// Resolves `text` to a path that this call may open. Relative paths start at the working
+    /// directory.
     ///
-    /// `argument` is the name of the argument that it came in, for the error's text. Roots are
-    /// looked through first, then the output_store folder, then the session's private temp folder.
+    /// `argument` is the name of the argument, for the error message. The path must be in a root,
+    /// in the saved output or in the session's private temp folder.
     ///
     /// # Errors
-    /// `invalid_input` for a path with a NUL, `outside_root` where the roots do not hold it.
+    /// `invalid_input` for a path with a NUL, `outside_root` if it is outside of the roots.
     pub fn resolve_path(&self, argument: &str, text: &str) -> Result<ConfinedPath, ToolError> {
         self.resolve(argument, text, "--root DIR at the start adds one, --read-anywhere lifts them")
     }
 
-    /// The directory for a command, whose roots nothing lifts.
+    /// Resolves the working directory of a command. `PathScope::Everything` does not lift the roots
+    /// here.
     pub(crate) fn resolve_for_command(
         &self,
         argument: &str,
@@ -45,7 +47,7 @@ impl TurnContext {
             .map_err(|outside| ToolError::new(ErrorCode::OutsideRoot, outside.as_ref()))
     }
 
-    /// An absolute path for this turn; none where the roots do not hold it.
+    /// Resolves an absolute path; none if it is outside of the roots.
     pub(crate) fn confine(&self, shown: PathBuf) -> Option<ConfinedPath> {
         self.resolve_absolute("path", shown, "").ok()
     }
@@ -67,7 +69,7 @@ impl TurnContext {
             PathScope::Everything if self.deny_list.is_empty() => {
                 return Ok(ConfinedPath { shown, location: Location::Anywhere, messages });
             }
-            // What may be deny_list is looked for on the way, from the top.
+            // Every path is beneath `/`, and the walk from there checks the deny list.
             PathScope::Everything => allowed.extend(Root::open("/").ok().map(Arc::new)),
             PathScope::Roots => {
                 allowed.extend(self.roots.iter().cloned());
@@ -81,7 +83,7 @@ impl TurnContext {
         Ok(ConfinedPath { shown, location: Location::BeneathRoot(beneath), messages })
     }
 
-    /// The temp folder of sandboxed commands, once there is one.
+    /// The private temp folder of sandboxed commands, if it was created.
     fn private_temp(&self) -> Option<Arc<Root>> {
         let settings = self.settings.as_ref()?;
         let temp = settings.private_temp.as_ref()?;
@@ -91,7 +93,7 @@ impl TurnContext {
         temp.root(settings.tier())
     }
 
-    /// What is told of a path that leads out of the roots; `hint` says what would help.
+    /// The error message for a path outside of the roots. `hint` says what would help.
     fn outside(&self, asked: &str, hint: &str) -> String {
         let roots: Vec<_> =
             self.roots.iter().map(|root| escape::name(root.path().as_os_str())).collect();

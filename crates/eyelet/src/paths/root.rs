@@ -7,29 +7,29 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-/// A handle that only names a directory, where the system has such a thing.
+/// Opens a handle to a directory without read access, if the system supports that.
 #[cfg(target_os = "linux")]
 pub(crate) const NAME_ONLY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 pub(crate) const NAME_ONLY: OFlags = OFlags::RDONLY;
 
-/// An open directory that calls may be confined to.
+/// An open directory that calls are confined to.
 #[derive(Debug)]
 pub struct Root {
-    /// As it was given.
+    /// The path as given.
     path: PathBuf,
-    /// Without links: a path may be spelled either way.
+    /// The path with symlinks resolved: callers may use either spelling.
     real: PathBuf,
     handle: OwnedFd,
 }
 
 impl Root {
-    /// Opens the directory at `path` as a root. The handle stays with this directory, even if
-    /// another one takes its name later.
+    /// Opens the directory `path` as a root. The handle refers to this directory even if another
+    /// one takes its name later.
     ///
     /// # Errors
-    /// The system's error where it is no directory or cannot be opened; `invalid_input` where the
-    /// path is not absolute.
+    /// The system's error if it is not a directory or cannot be opened; `InvalidInput` if the path
+    /// is not absolute.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Root> {
         let path: PathBuf = path.as_ref().components().collect();
         if !path.is_absolute() {
@@ -41,23 +41,23 @@ impl Root {
         Ok(Root { path, real, handle })
     }
 
-    /// A root from_handle a directory that is open already.
+    /// A root from a directory that is already open.
     pub(crate) fn from_handle(path: PathBuf, handle: OwnedFd) -> Root {
         Root { real: path.clone(), path, handle }
     }
 
-    /// The same directory, which also goes by `name`.
+    /// The same directory under another name.
     pub(crate) fn with_alias(&self, name: &Path) -> io::Result<Root> {
         let handle = self.handle.try_clone()?;
         Ok(Root { path: name.to_owned(), real: self.real.clone(), handle })
     }
 
-    /// The path that it was opened by.
+    /// The path it was opened with.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The path that it was opened by, without links.
+    /// The path it was opened with, with symlinks resolved.
     pub fn real_path(&self) -> &Path {
         &self.real
     }
@@ -66,18 +66,18 @@ impl Root {
         self.handle.as_fd()
     }
 
-    /// What is left of `path` below this root; by components, so `ws-old` is not below `ws`.
+    /// The rest of `path` below this root. Compares components, so `ws-old` is not below `ws`.
     pub(crate) fn strip<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         path.strip_prefix(&self.path).or_else(|_| path.strip_prefix(&self.real)).ok()
     }
 }
 
-/// Whether this open directory has no name any more.
+/// Whether this open directory was removed.
 pub(crate) fn is_removed(directory: BorrowedFd<'_>) -> rustix::io::Result<bool> {
     if rustix::fs::fstat(directory)?.st_nlink != 0 {
         return Ok(false);
     }
-    // There are file systems that count no links at all.
+    // Some file systems do not count links.
     let name = std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd()));
     Ok(name.map_or(true, |name| name.as_os_str().as_bytes().ends_with(b" (deleted)")))
 }

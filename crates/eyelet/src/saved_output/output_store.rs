@@ -1,6 +1,7 @@
-//! Where streams are kept that were not shown whole.
+//! Saves output that is too long to show to private files.
 //!
-//! Nothing here fails a call: a stream that cannot be kept has a reason instead of a file.
+//! Nothing here fails a call: if output cannot be saved, the reply gives the reason instead of a
+//! file.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,19 +16,19 @@ use crate::saved_output::private_dir::{PrivateDir, TempDir, random_name};
 use crate::text::escape;
 use crate::text::removed_files::RemovedFiles;
 
-/// How many bytes one file holds.
+/// The most bytes of one file.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
-/// How many bytes the files of a session hold together.
+/// The most bytes of all files of a session.
 pub const MAX_SESSION_BYTES: u64 = 4 * MAX_FILE_BYTES;
-/// How long a file of the command line stays.
+/// How long a file of the command line is kept.
 pub const MAX_AGE_SECS: i64 = 24 * 60 * 60;
 
-/// How often a folder of a server is made anew when another start takes it for a dead one's.
+/// How often a session's folder is created again if another start took it for a dead session's.
 const MAX_TRIES: usize = 8;
 /// How many removed files are remembered by name.
 const MAX_REMEMBERED: usize = 4096;
 
-/// A private folder for the streams of commands. It is made when first needed.
+/// A private folder for saved output. Created when first needed.
 #[derive(Debug)]
 pub struct OutputStore {
     temp_dir: PathBuf,
@@ -45,15 +46,15 @@ enum StoreKind {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Under this name in the temp folder.
+    /// The folder and its name in the temp folder.
     folder: Option<(String, Arc<PrivateDir>)>,
-    /// No longer written, the oldest first.
+    /// Completely written, oldest first.
     finished: VecDeque<Finished>,
-    /// RemovedFiles to make room, the oldest first.
+    /// Removed to make room, oldest first.
     removed: VecDeque<String>,
-    /// What all files hold together.
+    /// The size of all files.
     used: u64,
-    /// Whether files that were there before are among them.
+    /// Whether files of earlier processes are included.
     is_counted: bool,
 }
 
@@ -64,8 +65,8 @@ struct Finished {
 }
 
 impl OutputStore {
-    /// The folder of this user in `temp_dir`, for the command line: its files outlive the process.
-    /// Those that are older than a day are removed now.
+    /// This user's folder in `temp_dir`, for the command line: its files outlive the process.
+    /// Removes files older than a day now.
     pub fn per_user(temp_dir: impl Into<PathBuf>) -> Self {
         let output_store = OutputStore::new(temp_dir.into(), StoreKind::PerUser);
         if let Some((_, folder)) = &output_store.state().folder {
@@ -79,8 +80,8 @@ impl OutputStore {
         output_store
     }
 
-    /// A folder of its own in `temp_dir`, for a server: it goes when this is dropped. Folders of
-    /// servers that died without doing so are removed now.
+    /// A new folder in `temp_dir`, for a server; dropping this removes it. Removes folders of dead
+    /// servers now.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         let output_store = OutputStore::new(temp_dir.into(), StoreKind::Session);
         if let Ok(temp) = TempDir::open(&output_store.temp_dir) {
@@ -107,7 +108,7 @@ impl OutputStore {
         }
     }
 
-    /// Other limits: what one file holds, and what all files hold together.
+    /// Sets the limits of one file and of all files.
     #[must_use]
     pub fn with_limits(mut self, max_file_bytes: u64, max_session_bytes: u64) -> Self {
         self.max_file_bytes = max_file_bytes;
@@ -115,7 +116,8 @@ impl OutputStore {
         self
     }
 
-    /// Removes a server's folder now, whoever still holds this. What is kept later is lost.
+    /// Removes a server's folder now, even if others still hold this. Output cannot be saved
+    /// afterwards.
     pub fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let (StoreKind::Session, Some((name, folder))) = (self.kind, state.folder.take()) {
@@ -125,20 +127,20 @@ impl OutputStore {
         }
     }
 
-    /// How long the path of a file is at most, as it is shown.
+    /// The most bytes of a file's path, as displayed.
     pub(crate) fn max_path_bytes(&self) -> usize {
-        // The folder's name and the file's, with their separators.
+        // The names of the folder and the file, with separators.
         const NAMES: usize = 100;
         escape::name(self.temp_dir.as_os_str()).len() + NAMES
     }
 
-    /// The folder as a root that may be read, where it exists.
+    /// The folder as a readable root, if it exists.
     pub(crate) fn root(&self) -> Option<Arc<Root>> {
         let state = self.state();
         state.folder.as_ref().map(|(_, folder)| Arc::clone(folder.root()))
     }
 
-    /// What became of a kept stream at `path`, if it is known to have been removed.
+    /// Why the saved output at `path` is gone, if it is known to have been removed.
     pub(crate) fn removed(&self, path: &Path) -> Option<String> {
         let name = path.file_name()?.to_str()?;
         let limit = self.max_session_bytes;
@@ -162,19 +164,19 @@ impl OutputStore {
         })
     }
 
-    /// A new file. The error is the reason that is told.
+    /// Creates a file. The error is the reason for the reply.
     pub(crate) fn create(self: &Arc<Self>) -> Result<SavedFile, String> {
         let mut state = self.state();
         let mut folder = self.folder(&mut state)?;
         let mut created = folder.create();
         if created.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
-            // A cleaner of the temp folder took it away.
+            // A cleaner of the temp folder removed it.
             *state = State::default();
             folder = self.folder(&mut state)?;
             created = folder.create();
         }
         let (name, file) = created.map_err(|error| error.to_string())?;
-        // Beyond the process's own limit the system would end it with a signal.
+        // Above the process's own limit, the system would kill it with a signal.
         let most = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
         Ok(SavedFile {
             output_store: Arc::clone(self),
@@ -188,7 +190,7 @@ impl OutputStore {
         })
     }
 
-    /// What is known of the folder; that of the user is looked for, and not made.
+    /// The state. Finds the user's folder if it exists; does not create it.
     fn state(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.folder.is_none() && self.kind == StoreKind::PerUser {
@@ -199,14 +201,14 @@ impl OutputStore {
         state
     }
 
-    /// The folder, made if need be.
+    /// The folder, created if necessary.
     fn folder(&self, state: &mut State) -> Result<Arc<PrivateDir>, String> {
         let (name, folder) = match state.folder.take() {
             Some(made) => made,
             None => self.make_folder()?,
         };
         if self.kind == StoreKind::PerUser && !state.is_counted {
-            // What other processes of this user left counts, too.
+            // Files of this user's other processes count too.
             state.is_counted = true;
             let files = folder.files();
             state.used = files.iter().map(|file| file.bytes).sum();
@@ -233,8 +235,8 @@ impl OutputStore {
             let name = format!("{}{random}", session_prefix());
             temp.make_folder(&name)?;
             match temp.folder(&name) {
-                // Between the two steps another start may have taken it for a dead one's. Where
-                // folders cannot be locked, no start ever does.
+                // Another start may have removed it in between, as a dead session's. That does not
+                // happen if folders cannot be locked.
                 Ok(folder) => {
                     if folder.lock().unwrap_or(true) && temp.holds(&name, &folder) {
                         return Ok((name, Arc::new(folder)));
@@ -249,7 +251,7 @@ impl OutputStore {
         Err(last_reason)
     }
 
-    /// Makes room for `wanted` more bytes, the oldest finished files going first: they are added to
+    /// Makes room for `wanted` bytes by removing the oldest finished files, which are added to
     /// `removed_files`. Returns how many bytes there is room for.
     fn reserve(&self, wanted: u64, removed_files: &mut RemovedFiles) -> u64 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -288,7 +290,7 @@ fn user_folder() -> String {
     format!("eyelet-{}", geteuid().as_raw())
 }
 
-/// Whether it has the form of a name that nobody can guess.
+/// Whether it has the form of a random name.
 fn is_random(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -297,7 +299,7 @@ fn session_prefix() -> String {
     format!("{}-", user_folder())
 }
 
-/// A file that is being written. It is removed unless it is finished.
+/// A file that is being written. Dropping it before `finish` removes it.
 #[derive(Debug)]
 pub(crate) struct SavedFile {
     output_store: Arc<OutputStore>,
@@ -311,8 +313,8 @@ pub(crate) struct SavedFile {
 }
 
 impl SavedFile {
-    /// Appends `bytes`, or as many of them as the limits leave room for. Files that went to make
-    /// room are added to `removed_files`.
+    /// Appends as many bytes as the limits allow. Files removed to make room are added to
+    /// `removed_files`.
     pub(crate) fn write(
         &mut self,
         bytes: &[u8],
@@ -336,7 +338,7 @@ impl SavedFile {
         Ok(())
     }
 
-    /// Keeps the file. Returns its path, and how many bytes it has if that is not all.
+    /// Keeps the file. Returns its path, and its size if it is incomplete.
     pub(crate) fn finish(mut self) -> (PathBuf, Option<u64>) {
         self.is_finished = true;
         let finished = Finished { name: self.name.clone(), bytes: self.bytes };

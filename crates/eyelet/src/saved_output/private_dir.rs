@@ -1,4 +1,4 @@
-//! Folders and files that only this user can open, made and checked by handle.
+//! Folders and files that only this user can open, created and checked by handle.
 
 use std::fs::File;
 use std::io;
@@ -12,11 +12,11 @@ use rustix::io::Errno;
 use crate::paths::root::Root;
 use crate::text::escape;
 
-/// How the folder is opened: never through a link, and nothing but a directory.
+/// Opens only a directory, never a symlink.
 const OPEN_DIR: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// The bits that let anyone but the owner in.
+/// The permissions of anyone but the owner.
 const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 
 /// A folder in the temp folder that only this user can open.
@@ -27,16 +27,16 @@ pub(crate) struct PrivateDir {
     root: Arc<Root>,
 }
 
-/// A file in such a folder.
+/// A file in a private folder.
 #[derive(Debug)]
 pub(crate) struct StoredFile {
     pub(crate) name: String,
     pub(crate) bytes: u64,
-    /// Seconds of the file system's clock.
+    /// In seconds of the file system's clock.
     pub(crate) modified: i64,
 }
 
-/// The temp folder itself.
+/// The temp folder.
 #[derive(Debug)]
 pub(crate) struct TempDir<'p> {
     path: &'p Path,
@@ -54,7 +54,7 @@ impl<'p> TempDir<'p> {
         Ok(TempDir { path, handle })
     }
 
-    /// The private folder `name`, if there is one and it is ours alone.
+    /// Opens the private folder `name`. Fails unless only this user can open it.
     pub(crate) fn folder(&self, name: &str) -> Result<PrivateDir, String> {
         let path = self.path.join(name);
         let open = || -> io::Result<_> {
@@ -74,7 +74,7 @@ impl<'p> TempDir<'p> {
         Ok(PrivateDir { path, handle, root })
     }
 
-    /// Makes the folder `name`. That it is there already is no failure here.
+    /// Creates the folder `name`, unless it exists.
     pub(crate) fn make_folder(&self, name: &str) -> Result<(), String> {
         match rustix::fs::mkdirat(&self.handle, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
@@ -82,7 +82,7 @@ impl<'p> TempDir<'p> {
         }
     }
 
-    /// Whether `folder` still stands under `name`.
+    /// Whether `name` still refers to `folder`.
     pub(crate) fn holds(&self, name: &str, folder: &PrivateDir) -> bool {
         let here = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
         let there = rustix::fs::fstat(&folder.handle);
@@ -98,12 +98,12 @@ impl<'p> TempDir<'p> {
         self.remove_empty(name);
     }
 
-    /// Removes the folder `name` if nothing is in it.
+    /// Removes the folder `name` if it is empty.
     pub(crate) fn remove_empty(&self, name: &str) {
         let _ = rustix::fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR);
     }
 
-    /// The names of folders that begin with `prefix`.
+    /// The names that start with `prefix`.
     pub(crate) fn names(&self, prefix: &str) -> Vec<String> {
         let mut names = names_in(&self.handle).unwrap_or_default();
         names.retain(|name| name.starts_with(prefix));
@@ -112,29 +112,29 @@ impl<'p> TempDir<'p> {
 }
 
 impl PrivateDir {
-    /// The folder as a root that may be read.
+    /// The folder as a readable root.
     pub(crate) fn root(&self) -> &Arc<Root> {
         &self.root
     }
 
-    /// The path of a file in it, for showing.
+    /// The path of a file in it, for display.
     pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Marks the folder as in use until the last handle closes; false where someone else uses it.
+    /// Locks the folder until the last handle closes; false if another process has locked it.
     pub(crate) fn lock(&self) -> io::Result<bool> {
         lock(&self.handle)
     }
 
-    /// A new file of a name that nobody can guess, marked as in use until it is closed.
+    /// Creates a file with a random name and locks it until it is closed.
     pub(crate) fn create(&self) -> io::Result<(String, File)> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let name = random_name()?;
         let handle =
             rustix::fs::openat(&self.handle, name.as_str(), flags, Mode::RUSR | Mode::WUSR)?;
-        // Where files cannot be locked, none is ever taken for unused either.
+        // If files cannot be locked, no file counts as unused either.
         let _ = lock(&handle);
         Ok((name, File::from(handle)))
     }
@@ -144,7 +144,7 @@ impl PrivateDir {
         let _ = rustix::fs::unlinkat(&self.handle, name, AtFlags::empty());
     }
 
-    /// Whether no one is writing the file.
+    /// Whether no process is writing the file.
     pub(crate) fn is_unused(&self, name: &str) -> bool {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.handle, name, flags, Mode::empty()) {
@@ -153,7 +153,7 @@ impl PrivateDir {
         }
     }
 
-    /// The files in it, the oldest first.
+    /// The files in it, oldest first.
     pub(crate) fn files(&self) -> Vec<StoredFile> {
         let stored = |name: String| {
             let stat =
@@ -167,8 +167,8 @@ impl PrivateDir {
         files
     }
 
-    /// The time by the file system's own clock, which is the one that its files' times are in. It
-    /// is left on the folder, which also tells cleaners of the temp folder that it is in use.
+    /// Sets the folder's modification time and returns it: the time by the file system's clock. It
+    /// also tells cleaners of the temp folder that the folder is in use.
     pub(crate) fn touch(&self) -> io::Result<i64> {
         let nothing = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
         let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
@@ -182,14 +182,14 @@ impl PrivateDir {
     }
 }
 
-/// 128 bits from the system's generator, as text.
+/// 128 random bits as text.
 pub(crate) fn random_name() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
-/// Every name that could be one of ours: ours are ASCII.
+/// Every UTF-8 name: eyelet's own names are ASCII.
 fn names_in(handle: &OwnedFd) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::read_from(handle)? {

@@ -1,4 +1,4 @@
-//! The temp folder that the commands of one session share, and nobody else.
+//! The private temp folder that the commands of one session share.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,17 @@ use rustix::process::geteuid;
 use crate::paths::root::Root;
 use crate::saved_output::private_dir::{PrivateDir, TempDir, random_name};
 
-/// Where it is in the first tier, for everyone in the session.
+/// The folder's path inside the namespaces tier.
 const TMP: &str = "/tmp";
 
-/// How often the folder is created anew when another start takes it for a dead session's.
+/// How often the folder is created again if another start took it for a dead session's.
 const MAX_TRIES: usize = 8;
 
-/// A private temp folder. It is created when first needed, and removed with all that is in it when this
-/// is dropped.
+/// A private temp folder. Created when first needed; dropping this removes it and everything in it.
 #[derive(Debug)]
 pub struct PrivateTemp {
     temp_dirs: Vec<PathBuf>,
-    /// Whether nobody can look into it once the answer is there.
+    /// Whether it is removed before anyone can read a file in it.
     is_for_one_call: bool,
     created: Mutex<Option<CreatedDir>>,
 }
@@ -33,13 +32,12 @@ struct CreatedDir {
 }
 
 impl PrivateTemp {
-    /// A folder in `temp_dir`, or where that cannot be had in the system's own. Those that dead
-    /// sessions left are removed now.
+    /// A folder in `temp_dir`, or in `/tmp` if that fails. Removes folders of dead sessions now.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         PrivateTemp::new(temp_dir.into(), false)
     }
 
-    /// The same for a process that makes one call: no answer names a place in it.
+    /// The same for a process that makes one call: replies name no file in it.
     pub fn for_one_call(temp_dir: impl Into<PathBuf>) -> Self {
         PrivateTemp::new(temp_dir.into(), true)
     }
@@ -63,7 +61,7 @@ impl PrivateTemp {
         self.is_for_one_call
     }
 
-    /// The folder, created if need be.
+    /// The folder, created if necessary.
     pub(crate) fn create(&self) -> Result<Arc<Root>, String> {
         let mut created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(created) = created.as_ref().filter(|created| created.path.is_dir()) {
@@ -83,12 +81,12 @@ impl PrivateTemp {
         Err(reason)
     }
 
-    /// Whether there is one yet.
+    /// Whether it exists.
     pub(crate) fn is_created(&self) -> bool {
         self.created.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// The folder as a root, if there is one: in the first tier `/tmp` is its name, too.
+    /// The folder as a root, if it exists. In the namespaces tier it is also called `/tmp`.
     pub(crate) fn root(&self, tier: Option<Tier>) -> Option<Arc<Root>> {
         let created = self.created.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         match tier? {
@@ -122,8 +120,8 @@ fn create_in(temp_dir: &Path) -> Result<CreatedDir, String> {
         let name = format!("{}{random}", prefix());
         temp.make_folder(&name)?;
         match temp.folder(&name) {
-            // Between the two steps another start may have taken it for a dead session's. Where
-            // folders cannot be locked, no start ever does.
+            // Another start may have removed it in between, as a dead session's. That does not
+            // happen if folders cannot be locked.
             Ok(folder) => {
                 if folder.lock().unwrap_or(true) && temp.holds(&name, &folder) {
                     let path = fs::canonicalize(temp_dir.join(&name));
@@ -142,6 +140,6 @@ fn create_in(temp_dir: &Path) -> Result<CreatedDir, String> {
 
 fn remove(path: &Path) {
     let path: PathBuf = path.components().collect();
-    // What is left goes with the next start.
+    // The next start removes the rest.
     let _ = remove_all(&path);
 }

@@ -1,4 +1,4 @@
-//! Files that wait to be looked into, newest first. Thousands may: they are packed.
+//! Files that are searched later, newest first. There may be thousands, so they are packed.
 
 use std::cmp::Ordering;
 use std::ffi::OsStr;
@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the packed form of a time is counted in.
+/// Packed times are stored as seconds and nanoseconds.
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
-/// The room for a name, as a rule.
+/// How many bytes to reserve per name.
 const TYPICAL_NAME_BYTES: usize = 16;
 
-/// A file that the rules let through.
+/// A file that the ignore rules do not skip.
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate<'w> {
     /// In nanoseconds since 1970.
@@ -21,28 +21,28 @@ pub(crate) struct Candidate<'w> {
     pub(crate) name: &'w OsStr,
 }
 
-/// The files that one worker lets wait.
+/// The deferred files of one worker.
 #[derive(Default)]
 pub(crate) struct DeferredPart {
     store: PathStore,
     files: Vec<PackedFile>,
 }
 
-/// The files that all workers let wait.
+/// The deferred files of all workers.
 #[derive(Default)]
 pub(crate) struct DeferredFiles {
     stores: Vec<PathStore>,
     files: Vec<PackedFile>,
 }
 
-/// Where the paths of packed files stand.
+/// The paths of packed files.
 #[derive(Default)]
 struct PathStore {
     folders: Vec<Arc<Path>>,
     names: Vec<u8>,
 }
 
-/// A candidate whose path stands in a store.
+/// A file whose path is in a store.
 pub(crate) struct PackedFile {
     seconds: i64,
     nanoseconds: u32,
@@ -57,11 +57,11 @@ impl DeferredPart {
         self.files.len()
     }
 
-    /// Lets a file wait, as one of `most`. None where there is no room.
+    /// Defers a file. None if there is no room; `most` is the capacity.
     pub(crate) fn add(&mut self, file: Candidate<'_>, most: usize) -> Option<()> {
         let PathStore { folders, names } = &mut self.store;
         if self.files.capacity() == 0 {
-            // Only what is used is taken from the system; what grows leaves holes behind.
+            // Reserved once: growing would leave freed blocks behind.
             self.files.reserve_exact(most);
             names.reserve_exact(most.saturating_mul(TYPICAL_NAME_BYTES));
         }
@@ -104,12 +104,12 @@ impl DeferredFiles {
         self.files.is_empty()
     }
 
-    /// Takes the newest `count` out, in order.
+    /// Removes and returns the newest `count` files, in order.
     pub(crate) fn take_newest(&mut self, count: usize) -> Vec<PackedFile> {
         let DeferredFiles { stores, files } = self;
         let mut newest = std::mem::take(files);
         if count < newest.len() {
-            // Those that stay come first, so that the others can be split off.
+            // The files that stay come first, so that the rest can be split off.
             let stay = newest.len() - count;
             newest.select_nth_unstable_by(stay, |one, other| order(stores, other, one));
             let taken = newest.split_off(stay);
@@ -119,7 +119,7 @@ impl DeferredFiles {
         newest
     }
 
-    /// A file that was taken out of here.
+    /// A file that `take_newest` returned.
     pub(crate) fn candidate(&self, file: &PackedFile) -> Option<Candidate<'_>> {
         candidate(&self.stores, file)
     }
@@ -136,7 +136,7 @@ fn candidate<'s>(stores: &'s [PathStore], file: &PackedFile) -> Option<Candidate
     })
 }
 
-/// NewestPage first, equal times by the bytes of the path.
+/// Newest first; equal times in byte order of the path.
 fn order(stores: &[PathStore], one: &PackedFile, other: &PackedFile) -> Ordering {
     let time = |file: &PackedFile| (file.seconds, file.nanoseconds);
     time(other).cmp(&time(one)).then_with(|| {
@@ -156,7 +156,7 @@ impl Candidate<'_> {
         let (left, right) = (bytes(self.folder), bytes(other.folder));
         let both = left.len().min(right.len());
         left.get(..both).cmp(&right.get(..both)).then_with(|| {
-            // One of the two has nothing left.
+            // At most one of the two has bytes left.
             let left = left.get(both..).unwrap_or_default().iter();
             let right = right.get(both..).unwrap_or_default().iter();
             left.chain(slash(self.folder))
@@ -170,7 +170,7 @@ fn bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
 }
 
-/// What stands between a folder's path and a name in it.
+/// The separator between a folder's path and a name in it.
 fn slash(folder: &Path) -> &'static [u8] {
     if bytes(folder).last() == Some(&b'/') { b"" } else { b"/" }
 }

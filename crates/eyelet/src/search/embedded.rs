@@ -1,4 +1,4 @@
-//! Searches a tree in this process: which files hold the pattern, the newest first.
+//! Searches a tree in this process.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::search::target::{OpenTarget, Target};
 use crate::search::walk::{OpenFolder, Walk, Walker};
 use crate::text::newest_page::NewestPage;
 
-/// Searches in this process, on all cores where there is work for them.
+/// Searches a file or a tree, on all CPUs if there is enough work.
 pub(crate) fn search(
     query: &Query,
     target: Target,

@@ -1,4 +1,4 @@
-//! The names in a directory, packed one behind the other.
+//! The names in a directory, packed into one buffer.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -9,12 +9,12 @@ use crate::text::entry_tree::EntryKind;
 
 use crate::fs::directory::Directory;
 
-/// How many entries are read between two looks at the stop_check.
+/// How many entries are read between two stop checks.
 const ENTRIES_PER_CHECK: usize = 1024;
-/// Room for names that is kept for the next directory; more is given back.
+/// A larger buffer is freed instead of being reused for the next directory.
 const MAX_REUSED_BYTES: usize = 256 * 1024;
 
-/// EntryNames, one behind the other.
+/// Names and kinds of entries.
 #[derive(Default)]
 pub(crate) struct EntryNames {
     bytes: Vec<u8>,
@@ -53,13 +53,12 @@ impl EntryNames {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadStatus {
     Complete,
-    /// The system gave an error; the names before it count.
+    /// The system returned an error; the names before it are there.
     Partial,
 }
 
 impl EntryNames {
-    /// Takes up everything in a directory that is not hidden, links and the like included, in
-    /// place of what was there.
+    /// Replaces the names with those of a directory: every kind of entry, except denied ones.
     pub(crate) fn fill(
         &mut self,
         directory: &Directory,

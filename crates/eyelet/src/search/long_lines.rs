@@ -1,8 +1,8 @@
-//! Looks for a pattern in lines of any length, in memory that does not grow with them.
+//! Matches lines of any length in constant memory.
 //!
-//! The automaton takes one byte after the other, so that nothing but its state is kept. It is
-//! slower than a search over a buffer, and is used only where a line does not fit into one. Where
-//! every match prefixes with one of a few syntax_config, it is only asked from the next one on.
+//! The automaton takes one byte at a time, so only its state is kept. It is slower than searching a
+//! buffer and is used only if a line does not fit into one. If every match starts with one of a few
+//! literals, it skips to the next of these.
 
 use std::io;
 use std::ops::Range;
@@ -16,46 +16,46 @@ use regex_automata::{MatchKind, Span};
 
 use crate::search::regex_limits::{MAX_CACHE_BYTES, MAX_COMPILED_BYTES, MAX_NESTING};
 
-/// A file with a line above this many bytes that cannot be looked at byte by byte is left.
+/// The search of a file ends at a longer line if the automaton cannot be used.
 pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 
-/// How far a file is looked through for a NUL behind a match. Ripgrep's buffer is at most three
-/// times as large as the longest line that it holds.
+/// How far to look for a NUL after a match. Ripgrep's buffer is at most three times as large as the
+/// longest line in it.
 const MAX_BYTES_AFTER_MATCH: usize = 3 * MAX_LINE_BYTES;
 
-/// How a file was found, which decides what a NUL in it means.
+/// How a file was found. Decides what a NUL in it means.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Named as the search path: searched whatever it matches.
+    /// The search path itself: always searched.
     Named,
-    /// Found by the walk: one that matches a NUL is no text, and is left.
+    /// Found by the walk: a file that contains a NUL is binary and does not match.
     Walked,
 }
 
 /// The automaton of a pattern.
 pub(crate) struct LongLines {
     automaton: DFA,
-    /// Finds the syntax_config that every match prefixes with.
+    /// Finds the literals that matches start with.
     prefixes: Option<Prefilter>,
 }
 
-/// Where the automaton is in a line.
+/// The automaton's position in a line.
 enum LineState {
-    /// Before its first byte, or as if it were.
+    /// At the start, or in an equivalent state.
     Start,
     Within(LazyStateID),
-    /// Nothing that follows in this line can match.
+    /// The rest of this line cannot match.
     CannotMatch,
 }
 
-/// What a byte brings.
+/// The result of one byte.
 enum Step {
     Next(LineState),
     Match,
     Ended { matches: bool },
 }
 
-/// Where a match was seen.
+/// Whether the line of a match has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MatchLine {
     Unfinished,
@@ -63,18 +63,19 @@ enum MatchLine {
 }
 
 impl LongLines {
-    /// None where the pattern is of a kind that has no automaton.
+    /// None if the pattern cannot be compiled to an automaton.
     pub(crate) fn new(pattern: &str) -> Option<LongLines> {
         let syntax_config =
             syntax::Config::new().multi_line(true).utf8(false).nest_limit(MAX_NESTING);
         let nfa_config =
             thompson::Config::new().utf8(false).nfa_size_limit(Some(MAX_COMPILED_BYTES));
         let parsed = syntax::parse_with(pattern, &syntax_config).ok()?;
-        // One that looks at what stands before it is not the same after every byte.
+        // A pattern with look-around depends on the bytes before, so no byte can be skipped.
         let looks_around = !parsed.properties().look_set().is_empty();
         let prefixes = Prefilter::from_hir_prefix(MatchKind::LeftmostFirst, &parsed)
             .filter(|prefixes| !looks_around && prefixes.is_fast());
-        // Unicode's word boundaries are known for ASCII text; at other bytes the automaton quits.
+        // The automaton supports Unicode word boundaries in ASCII text only and gives up at other
+        // bytes.
         let config = DFA::config()
             .unicode_word_boundary(true)
             .cache_capacity(MAX_CACHE_BYTES)
@@ -89,10 +90,10 @@ impl LongLines {
         Some(LongLines { automaton, prefixes })
     }
 
-    /// Whether a line holds the pattern; none where that cannot be told.
+    /// Whether a line matches; none if the automaton gives up.
     ///
-    /// `source` is read in pieces as large as `buffer`. A NUL matches_at_end a line in a file that was named;
-    /// in one that a walk found, nothing counts that does not end before it.
+    /// Reads as much of `source` at a time as `buffer` holds. A NUL ends a line in a named file; in
+    /// a walked file only matches in lines before the first NUL count.
     pub(crate) fn search(
         &self,
         mut source: impl io::Read,
@@ -152,16 +153,17 @@ impl LongLines {
         }
     }
 
-    /// Where the next match can start, from `at` on: up to there the automaton would not move.
+    /// Where the next match can start, at or after `at`. The automaton's state does not change
+    /// before.
     fn next_start(&self, piece: &[u8], at: usize) -> usize {
         let Some(prefixes) = &self.prefixes else { return at };
-        // From here on a word may path_scope over the end.
+        // After this position a literal may continue in the next piece.
         let end = piece.len().saturating_sub(prefixes.max_needle_len().saturating_sub(1));
         let found = prefixes.find(piece, Span { start: at, end: piece.len() });
         found.map_or(end, |word| word.start.min(end)).max(at)
     }
 
-    /// One byte on; none where the automaton does not know what follows.
+    /// Takes one byte; none if the automaton gives up.
     fn step(&self, cache: &mut Cache, state: &LineState, byte: u8) -> Option<Step> {
         let from = match state {
             LineState::CannotMatch => return Some(Step::Next(LineState::CannotMatch)),
@@ -189,7 +191,7 @@ impl LongLines {
         self.automaton.start_state(cache, &start::Config::new()).ok()
     }
 
-    /// Whether the line matches that matches_at_end here.
+    /// Whether the line matches if it ends here.
     fn matches_at_end(&self, cache: &mut Cache, state: &LineState) -> Option<bool> {
         let from = match state {
             LineState::CannotMatch => return Some(false),
@@ -200,8 +202,8 @@ impl LongLines {
     }
 }
 
-/// Whether a match counts in a file that a walk found: not where a NUL stands in its line, and
-/// where one follows soon, that depends on how ripgrep would read the file.
+/// Whether a match in a walked file counts. It does not if a NUL is in its line. If one follows
+/// soon after, the result depends on how ripgrep reads the file.
 fn confirm_walked(
     mut source: impl io::Read,
     buffer: &mut [u8],

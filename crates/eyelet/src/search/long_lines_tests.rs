@@ -3,7 +3,7 @@ use grep_regex::RegexMatcher;
 
 use super::*;
 
-/// Words that follow each other, overlap, and stand at both matches_at_end of lines and pieces.
+/// Literals that follow each other, overlap, and are at both ends of lines and pieces.
 #[test]
 fn every_size_of_piece_gives_the_answer_of_the_lines() {
     let patterns =
@@ -30,7 +30,7 @@ fn every_size_of_piece_gives_the_answer_of_the_lines() {
     }
 }
 
-/// A NUL matches_at_end a line of a file that was named, and the search of one that was found.
+/// A NUL ends a line of a named file, and the search of a walked file.
 #[test]
 fn a_nul_is_seen_where_bytes_are_passed_over() {
     let lines = LongLines::new("abb").unwrap();

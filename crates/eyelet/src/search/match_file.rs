@@ -1,9 +1,9 @@
-//! Looks into one file after the other: does it hold the pattern?
+//! Decides whether a file contains the pattern.
 //!
-//! The answer is that of ripgrep's searcher, which reads 64 KiB at a time and takes a file for
-//! binary when a NUL comes before, or along with, the first match. Most files are small and have
-//! neither: one read and one search over the buffer answer for them. Whatever could make the
-//! answer depend on how a file is read goes to the searcher itself.
+//! The result is that of ripgrep's searcher, which reads 64 KiB at a time and treats a file as
+//! binary if a NUL comes before, or in the same buffer as, the first match. Most files are small
+//! and have neither: one read and one search decide. If the result could depend on how the file is
+//! read, ripgrep's searcher itself decides.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -18,16 +18,16 @@ use crate::cancel::{Stop, StopCheck};
 use crate::search::long_lines::{MAX_LINE_BYTES, Origin};
 use crate::search::query::Query;
 
-/// How much of a file is read at once. A smaller one is searched in one go.
+/// How much is read at a time. A smaller file is searched at once.
 const WINDOW_BYTES: usize = 256 * 1024;
-/// How much of a file ripgrep's searcher reads at once, unless a line is longer.
+/// How much ripgrep's searcher reads at a time, unless a line is longer.
 const SEARCHER_BYTES: usize = 64 * 1024;
-/// A longer line is looked at byte by byte, so that a stop is heeded while it lasts. The searcher's
-/// buffer has this size after it has grown twice: up to here it is read as ripgrep reads.
+/// Longer lines go through the automaton, which checks for a stop meanwhile. The searcher's buffer
+/// has this size after growing twice; up to here eyelet reads as ripgrep does.
 const MAX_BUFFERED_LINE_BYTES: usize = 9 * SEARCHER_BYTES;
-/// How much is looked at byte by byte between two looks at the stop_check.
+/// How much the automaton reads between two stop checks.
 const AUTOMATON_READ_BYTES: usize = 8 * 1024;
-/// What is known of a file.
+/// The result for one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
     Match,
@@ -36,22 +36,22 @@ pub(crate) enum Finding {
     LineTooLong,
 }
 
-/// What one worker looks with.
+/// The matcher and buffers of one worker.
 pub(crate) struct FileMatcher<'q> {
     query: &'q Query,
     stop_check: &'q StopCheck,
-    /// Its own: those who share one wait for each other.
+    /// Not shared: workers that share a matcher wait for each other.
     matcher: RegexMatcher,
-    /// For text that is known to be complete and without a byte-order mark.
+    /// For complete text without a byte-order mark.
     fast_searcher: Searcher,
     window: Vec<u8>,
 }
 
-/// Why a file was not answered for by the fast_searcher way.
+/// Why the fast path could not decide.
 enum Fallback {
-    /// All of the file is in the window, of this length.
+    /// The whole file is in the window and has this length.
     InWindow(usize),
-    /// It has to be read again from its start.
+    /// The file has to be read again from the start.
     Reread,
 }
 
@@ -67,7 +67,7 @@ impl<'q> FileMatcher<'q> {
         }
     }
 
-    /// Whether the pattern is in a file that is open at its start and had `size` bytes.
+    /// Whether a file contains the pattern. It is open at its start and had `size` bytes.
     pub(crate) fn search(
         &mut self,
         file: &File,
@@ -94,7 +94,7 @@ impl<'q> FileMatcher<'q> {
         }
     }
 
-    /// The fast_searcher way.
+    /// The fast path: one read for a small file, whole lines at a time for others.
     fn search_fast(&mut self, mut file: &File, size: u64) -> io::Result<Result<bool, Fallback>> {
         let (mut filled, mut read) = (0_usize, 0_u64);
         loop {
@@ -122,7 +122,7 @@ impl<'q> FileMatcher<'q> {
                 let binary = matches && memchr::memchr(0, text).is_some();
                 return Ok(if binary { Err(Fallback::InWindow(filled)) } else { Ok(matches) });
             }
-            // Where a match and a NUL may come close, or a line is long, the searcher decides.
+            // If there is a NUL or a match, or a line is too long, the searcher decides.
             let lines =
                 if at_end { Some(filled) } else { memchr::memrchr(b'\n', text).map(|at| at + 1) };
             let Some(lines) = lines else { return Ok(Err(Fallback::Reread)) };
@@ -148,7 +148,7 @@ impl<'q> FileMatcher<'q> {
         Ok(sink.found)
     }
 
-    /// By ripgrep's own searcher; lines that are too long for it, by the automaton.
+    /// Uses ripgrep's searcher; the automaton if a line is too long for it.
     fn search_with_searcher(&mut self, file: &File, origin: Origin) -> Result<Finding, Stop> {
         let attempt = |most| -> io::Result<bool> {
             let mut source = file;
@@ -203,7 +203,7 @@ impl<'q> FileMatcher<'q> {
         )
     }
 
-    /// What an error means: the system's, a stop, or a line that is too long.
+    /// The result for an error: a system error, a stop, or a line that is too long.
     fn finding_from_error(&self, error: &io::Error) -> Result<Finding, Stop> {
         if error.raw_os_error().is_some() {
             return Ok(Finding::Unreadable);
@@ -219,13 +219,13 @@ impl Finding {
     }
 }
 
-/// Whether text starts with a byte-order mark, which the searcher may decode by.
+/// Whether text starts with a byte-order mark, which changes how the searcher decodes it.
 fn has_bom(text: &[u8]) -> bool {
     [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| text.starts_with(mark))
 }
 
-/// Ripgrep's own search. How far it has read decides whether a match or a NUL comes first, so each
-/// file gets a searcher whose buffer has not grown yet.
+/// Uses ripgrep's searcher. Its read position decides whether a match or a NUL comes first, so each
+/// file gets a searcher with a fresh buffer.
 fn search_reader(
     matcher: &RegexMatcher,
     source: impl io::Read,
@@ -268,7 +268,7 @@ impl Sink for FirstMatchSink {
     }
 }
 
-/// What is read while the stop_check is looked at before every read.
+/// Checks for a stop before every read.
 struct StoppableReader<'w, S> {
     source: S,
     stop_check: &'w StopCheck,
@@ -279,7 +279,7 @@ impl<S: io::Read> io::Read for StoppableReader<'_, S> {
         loop {
             self.stop_check.check().map_err(|_| io::Error::other("stopped"))?;
             match self.source.read(buffer) {
-                // Not everyone between here and the searcher goes on by itself.
+                // Not every reader above this one retries.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => return read,
             }

@@ -1,11 +1,10 @@
-//! Which files are looked into, and when the page is certain.
+//! Decides which files to search, and when the page is final.
 //!
-//! A search starts by looking into each file where the walk finds it, which is the least work where
-//! little matches. Where much does, most of that is for nothing: once a defer_threshold of the page is found,
-//! the walk goes on with the times of the files alone, and the newest are looked into until the
-//! page is certain. A worker does so whenever many of its files defer, and forgets those that cannot
-//! matter any more: what defers is bounded, whatever the size of the tree. Both ways are exact; only
-//! what they cost differs.
+//! A search starts by searching each file as the walk finds it, which is fastest if few files
+//! match. If many match, most of that work is wasted: once enough hits are found, the walk only
+//! collects modification times, and the newest files are searched until no other file can change
+//! the page. A worker also searches its newest files when it has deferred many, and drops those
+//! that are too old, so memory is bounded. Both ways give the same result.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -29,39 +28,39 @@ use crate::search::query::Query;
 use crate::search::walk::{OpenFolder, PathBuffer, SkippedEntries};
 use crate::search::work_queue::WorkQueue;
 
-/// Once this defer_threshold of the hits that a page needs is found, the rest is looked into newest first.
+/// Files are deferred once this fraction of the hits for a page is found: one in so many.
 const DEFER_AT_SHARE: usize = 4;
-/// So many hits at least.
+/// Files are not deferred before this many hits.
 const DEFER_AT_HITS: u64 = 4;
-/// So many files defer for each worker before it looks into them. More would save looks where few of
-/// them match, and take more memory than the rest of a search.
+/// How many files a worker defers before it searches them. More would avoid some searches, and take
+/// more memory than the rest of the search.
 const MAX_DEFERRED: usize = 6144;
-/// How many files are put in order at least before the next ones are.
+/// How many files are sorted at a time at least.
 const MIN_SORTED: usize = 256;
-/// With so many files to matcher into, other threads are worth their start.
+/// With fewer files, one thread is faster.
 const PARALLEL_FROM_FILES: usize = 64;
 
-/// What the workers of one search defer_threshold.
+/// The state that the workers of one search share.
 pub(crate) struct NewestFirst<'h> {
     query: &'h Query,
     stop_check: &'h StopCheck,
     progress: &'h Progress,
     newest: Mutex<NewestPage>,
-    /// How many hits make the page certain.
+    /// How many hits make the page final.
     hits_needed: usize,
-    /// Files defer to be looked into newest first.
+    /// Whether files are deferred.
     defers: AtomicBool,
-    /// A file that was changed before this time does not matter any more.
+    /// Older files cannot change the page.
     cutoff: AtomicI64,
 }
 
-/// One of those who matcher into files.
+/// A worker with its own matcher and counts.
 pub(crate) struct Worker<'w> {
     search: &'w NewestFirst<'w>,
     matcher: FileMatcher<'w>,
     counts: SearchCounts,
     deferred: DeferredPart,
-    /// The folder of the file that was looked into last.
+    /// The folder of the file that was searched last.
     last_folder: Option<(Arc<Path>, Directory, PathBuffer)>,
 }
 
@@ -84,7 +83,7 @@ impl<'h> NewestFirst<'h> {
         }
     }
 
-    /// The page, when the search is over.
+    /// The page, after the search.
     pub(crate) fn into_newest(self) -> NewestPage {
         self.newest.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -105,17 +104,17 @@ impl<'h> NewestFirst<'h> {
         }
     }
 
-    /// So many hits are many.
+    /// How many hits start deferring.
     fn defer_threshold(&self) -> u64 {
         ((self.hits_needed / DEFER_AT_SHARE) as u64).max(DEFER_AT_HITS)
     }
 
-    /// Whether a file that was changed then is too old to matter, whatever its path.
+    /// Whether a file of that age cannot change the page, whatever its path is.
     fn is_too_old(&self, modified: i64) -> bool {
         modified < self.cutoff.load(Ordering::Relaxed)
     }
 
-    /// Whether a file, and all that stand behind it, cannot change the page any more.
+    /// Whether neither this file nor those sorted after it can change the page.
     fn is_page_final_before(&self, modified: i128, path: &Path) -> bool {
         self.newest().cutoff().is_some_and(|cutoff| {
             let path = path.as_os_str().as_bytes();
@@ -125,7 +124,7 @@ impl<'h> NewestFirst<'h> {
         })
     }
 
-    /// Looks into files that defer below `top`, until the page is certain.
+    /// Searches deferred files below `top` until the page is final.
     pub(crate) fn search_newest(
         &self,
         mut deferred: DeferredFiles,
@@ -168,13 +167,13 @@ impl<'w> Worker<'w> {
         Worker { search, matcher, counts, deferred: DeferredPart::default(), last_folder: None }
     }
 
-    /// Counts what the walk had to add_skipped over.
+    /// Adds what the walk skipped.
     pub(crate) fn add_skipped(&mut self, skipped: &SkippedEntries) {
         self.counts.unreadable += skipped.unreadable;
         self.counts.not_utf8 += skipped.not_utf8;
     }
 
-    /// Looks into the file that is the search path.
+    /// Searches the file that is the search path itself.
     pub(crate) fn search_named(&mut self, file: &File, path: &Path) -> Result<(), Stop> {
         let modified = rustix::fs::fstat(file).ok().map(|stat| modified_nanos(&stat));
         let finding = self.matcher.search(file, 0, Origin::Named)?;
@@ -184,7 +183,7 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    /// Looks into a file that the walk has found, or lets it defer.
+    /// Searches a file that the walk found, or defers it.
     pub(crate) fn visit(
         &mut self,
         top: &OpenFolder,
@@ -215,7 +214,7 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    /// Lets a file defer, or leaves it where it does not matter. False where there is no room.
+    /// Defers a file, or drops it if it is too old. False if there is no room.
     fn defer(&mut self, folder: &OpenFolder, name: &OsStr) -> Result<bool, Stop> {
         self.search.stop_check.check()?;
         let Ok(stat) = folder.directory.stat(name) else {
@@ -230,8 +229,8 @@ impl<'w> Worker<'w> {
         Ok(self.deferred.add(candidate, MAX_DEFERRED).is_some())
     }
 
-    /// Looks into the newest of those that defer until the others do not matter. Where all did and
-    /// few of them were hits, deferred is for nothing.
+    /// Searches the newest deferred files until the others cannot change the page. Stops deferring
+    /// if it had to search all of them and found few hits.
     fn search_deferred(&mut self, top: &OpenFolder) -> Result<(), Stop> {
         let mut deferred: DeferredFiles = [mem::take(&mut self.deferred)].into_iter().collect();
         let seen = self.search.newest().seen();
@@ -247,7 +246,7 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    /// Looks into a file that waited. False where neither it nor those behind it matter.
+    /// Searches a deferred file. False if neither it nor those after it can change the page.
     fn search_candidate(
         &mut self,
         candidate: Candidate<'_>,
@@ -280,7 +279,7 @@ impl<'w> Worker<'w> {
         Ok(true)
     }
 
-    /// Counts a file. Whether it is a hit.
+    /// Counts a file. Returns whether it is a hit.
     fn count_file(&mut self, finding: Finding) -> bool {
         match finding {
             Finding::Match | Finding::NoMatch => {
@@ -294,7 +293,7 @@ impl<'w> Worker<'w> {
     }
 }
 
-/// What all workers have counted, and the files that defer.
+/// The sum of all counts, and all deferred files.
 pub(crate) fn merge_workers(workers: Vec<Worker<'_>>) -> (SearchCounts, DeferredFiles) {
     let mut counts = SearchCounts { searched: Some(0), ..SearchCounts::default() };
     let count = |worker: Worker<'_>| {
@@ -305,7 +304,7 @@ pub(crate) fn merge_workers(workers: Vec<Worker<'_>>) -> (SearchCounts, Deferred
     (counts, deferred)
 }
 
-/// A time as it fits into an atomic: those before 1677 and after 2262 are taken as these.
+/// A time as an atomic can hold it: clamped to the years 1677 to 2262.
 fn nanoseconds(modified: i128) -> i64 {
     i64::try_from(modified).unwrap_or(if modified < 0 { i64::MIN } else { i64::MAX })
 }

@@ -3,10 +3,10 @@
 use crate::cancel::Stop;
 use crate::error::ToolError;
 
-/// What a search looked at.
+/// How many files were searched and skipped.
 #[derive(Debug, Default)]
 pub(crate) struct SearchCounts {
-    /// None where the engine does not tell.
+    /// None if the engine does not report it.
     pub(crate) searched: Option<u64>,
     pub(crate) unreadable: u64,
     pub(crate) not_utf8: u64,
@@ -22,7 +22,7 @@ impl SearchCounts {
     }
 }
 
-/// Why there is no answer.
+/// Why a search failed.
 pub(crate) enum SearchFailure {
     Stopped(Stop),
     Failed(ToolError),

@@ -1,4 +1,4 @@
-//! What is looked for: a pattern and a glob that compile, within limits.
+//! A compiled query: pattern and glob.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -13,20 +13,20 @@ use crate::search::ignore::rules;
 use crate::search::long_lines::LongLines;
 use crate::search::regex_limits::{MAX_CACHE_BYTES, MAX_COMPILED_BYTES, MAX_NESTING};
 
-/// A pattern and a glob that both compile.
+/// A pattern and a glob that compile.
 pub(crate) struct Query {
     pub(crate) pattern: String,
     pub(crate) include: Option<String>,
     pub(crate) matcher: RegexMatcher,
     pub(crate) overrides: Override,
-    /// The working directory without links: globs are matched against paths below it.
+    /// The working directory with symlinks resolved: globs match paths below it.
     pub(crate) cwd: PathBuf,
-    /// Made when the first line comes that needs it.
+    /// Compiled for the first line that needs it.
     long_lines: OnceLock<Option<LongLines>>,
 }
 
 impl Query {
-    /// Compiles both; the error has ripgrep's own words. It looks at the glob first.
+    /// Compiles the glob, then the pattern. The errors are ripgrep's.
     pub(crate) fn new(
         pattern: &str,
         include: Option<&str>,
@@ -40,7 +40,7 @@ impl Query {
         Ok(Query { pattern, include, matcher, overrides, cwd, long_lines: OnceLock::new() })
     }
 
-    /// The same pattern for lines that do not fit into memory, where there is such a thing.
+    /// The pattern for lines that do not fit into memory, if there is one.
     pub(crate) fn long_lines(&self) -> Option<&LongLines> {
         self.long_lines.get_or_init(|| LongLines::new(&self.pattern)).as_ref()
     }
@@ -50,7 +50,7 @@ fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The matcher that ripgrep makes of a pattern, or its complaint with its hints.
+/// Compiles a pattern as ripgrep does. The error includes ripgrep's hints.
 fn compile(pattern: &str) -> Result<RegexMatcher, String> {
     let mut builder = RegexMatcherBuilder::new();
     builder

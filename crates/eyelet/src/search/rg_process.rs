@@ -1,9 +1,9 @@
-//! Runs the program `rg`.
+//! Searches with the program `rg`.
 //!
-//! The search path was opened inside the roots before, but `rg` opens it again by its name: where
-//! someone replaces a directory by a link in between, it searches the link's target. What it finds
-//! is opened again through the roots before it is named. This engine is for hosts that ask for it;
-//! the embedded one reads nothing outside in the first place.
+//! eyelet opens the search path inside the roots, but `rg` opens it again by name: if someone
+//! replaces a directory by a symlink in between, `rg` searches the symlink's target. eyelet opens
+//! each hit through the roots before it reports it. The embedded engine never reads outside of the
+//! roots.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -30,14 +30,14 @@ use crate::search::query::Query;
 use crate::search::target::Target;
 
 const RG: &str = "rg";
-/// Of what `rg` complains, this many bytes are kept.
+/// The most bytes kept of the errors that `rg` prints.
 const MAX_ERROR_BYTES: usize = 8 * 1024;
-/// A line above this many bytes is no path, and is dropped.
+/// A longer line is not a path and is dropped.
 const MAX_PATH_BYTES: usize = 64 * 1024;
-/// How often a process that closed its output is asked whether it has ended.
+/// How often to check for the exit after `rg` closed its output.
 const EXIT_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Searches with the program `rg` from the turn's `PATH`.
+/// Searches with `rg` from the turn's `PATH`.
 pub(crate) fn search(
     query: &Query,
     target: &Target,
@@ -76,15 +76,15 @@ fn why(code: Option<i32>, status: ExitStatus, error_text: &[u8]) -> String {
     let error_text = error_text.strip_prefix("rg: ").unwrap_or(error_text);
     match (code, status.signal()) {
         (_, Some(signal)) => format!("it was ended by signal {signal}"),
-        // `--no-messages` keeps it silent about these.
+        // `--no-messages` suppresses these errors.
         (Some(2), None) if error_text.is_empty() => "some files could not be read".to_owned(),
         (Some(code), None) if error_text.is_empty() => format!("it ended with exit code {code}"),
         _ => truncate::at_most(error_text, MAX_ERROR_BYTES).to_owned(),
     }
 }
 
-/// When a hit was changed last, none where it is gone; or nothing at all where the turn may not open
-/// it.
+/// The modification time of a hit: `Some(None)` if the file is gone, `None` if the turn may not
+/// open it.
 fn modified_at(path: &str, turn: &TurnContext) -> Option<Option<i128>> {
     if turn.path_scope == PathScope::Everything && turn.deny_list.is_empty() {
         let stat = rustix::fs::statat(CWD, path, AtFlags::empty());
@@ -107,7 +107,7 @@ fn not_launched(why: &str) -> SearchFailure {
     ))
 }
 
-/// A process that does not outlive this value.
+/// A running `rg`. Dropping it kills it.
 struct RgProcess {
     child: Child,
     reaped: bool,
@@ -132,7 +132,7 @@ impl RgProcess {
         Ok(RgProcess { child, reaped: false })
     }
 
-    /// Feeds the output to `feed` until the process has ended. Returns what it complained of.
+    /// Passes the output to `feed` until `rg` exits. Returns its error output.
     fn finish(
         &mut self,
         stop_check: &StopCheck,
@@ -189,7 +189,7 @@ struct Ready {
     errors: bool,
 }
 
-/// Waits until one of the pipes has something or is closed, and looks at the stop_check meanwhile.
+/// Waits until a pipe has data or is closed; checks for a stop meanwhile.
 fn wait_for(
     output: Option<&impl AsFd>,
     errors: Option<&impl AsFd>,
@@ -214,7 +214,7 @@ fn poll_fd(pipe: BorrowedFd<'_>) -> PollFd<'_> {
     PollFd::from_borrowed_fd(pipe, PollFlags::IN)
 }
 
-/// Reads once from a pipe that is ready; at its end it becomes none.
+/// Reads once from a pipe that is ready. Sets it to none at its end.
 fn read_some(pipe: &mut Option<impl Read>, buffer: &mut [u8], mut feed: impl FnMut(&[u8])) {
     let Some(open) = pipe else { return };
     match open.read(buffer) {
@@ -224,7 +224,7 @@ fn read_some(pipe: &mut Option<impl Read>, buffer: &mut [u8], mut feed: impl FnM
     }
 }
 
-/// Cuts a stream into lines. What is longer than a path can be is dropped.
+/// Splits a stream into lines. Drops lines that are too long for a path.
 #[derive(Default)]
 struct LineSplitter {
     rest: Vec<u8>,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::fs::directory::Directory;
 use crate::paths::confined_path::{ConfinedPath, OpenFailure};
 
-/// What is searched: opened, so that it cannot change its place any more.
+/// The search path, opened before the search so that a rename cannot change it.
 pub(crate) struct Target {
     pub(super) path: PathBuf,
     pub(super) opened: OpenTarget,
@@ -19,7 +19,7 @@ pub(super) enum OpenTarget {
 }
 
 impl Target {
-    /// Opens a directory, or else a regular file.
+    /// Opens a directory, or a regular file.
     pub(crate) fn open(path: &ConfinedPath) -> Result<Target, OpenFailure> {
         let opened = match Directory::open(path) {
             Ok(directory) => OpenTarget::Directory(directory),

@@ -1,5 +1,5 @@
-//! Walks a tree by handles, one name at a time, never through a link, and leaves out what
-//! ripgrep's rules leave out. Several walkers share the tree.
+//! Walks a tree by handle without following symlinks, and skips what ripgrep's ignore rules skip.
+//! Several walkers share the tree.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,25 +16,25 @@ use crate::search::ignore::load_rules::RuleLoader;
 use crate::search::ignore::rules::{RuleLevel, Rules};
 use crate::search::work_queue::WorkQueue;
 
-/// How many directories are kept open while others in them wait.
+/// How many directories stay open while their subdirectories wait.
 const MAX_OPEN_DIRS: usize = 64;
 
-/// With so many pieces of work, other threads are worth their start.
+/// With fewer items, one thread is faster.
 const PARALLEL_FROM_ITEMS: usize = 8;
 
-/// Of a directory with many files, so many are one piece of work.
+/// How many files of a large directory form one item.
 const FILES_PER_ITEM: usize = 64;
 
-/// What a walk skipped over for other reasons than the rules.
+/// What a walk skipped for other reasons than the ignore rules.
 #[derive(Debug, Default)]
 pub(crate) struct SkippedEntries {
     /// Directories that could not be read.
     pub(crate) unreadable: u64,
-    /// Files and directories whose name is not UTF-8; what is in such a directory is not counted.
+    /// Files and directories whose name is not UTF-8. Entries of such a directory are not counted.
     pub(crate) not_utf8: u64,
 }
 
-/// A walk below one directory, as its walkers share it.
+/// A walk below one directory, shared by its walkers.
 pub(crate) struct Walk<'w> {
     rules: &'w Rules,
     loader: &'w RuleLoader<'w>,
@@ -44,23 +44,23 @@ pub(crate) struct Walk<'w> {
     pub(crate) queue: WorkQueue<WalkItem>,
 }
 
-/// A piece of a walk.
+/// An item of work.
 pub(crate) enum WalkItem {
-    /// The directory that the walk starts in.
+    /// The directory where the walk starts.
     Top(Arc<OpenFolder>),
-    /// A directory that waits to be entered.
+    /// A directory to enter.
     Enter { parent: Arc<EnteredDir>, name: OsString },
-    /// Files that the rules let through.
+    /// Files to search.
     Files { folder: Arc<OpenFolder>, names: EntryNames },
 }
 
-/// An open directory with its path: the search path, and the way from there.
+/// An open directory and its path: the search path plus the names below it.
 pub(crate) struct OpenFolder {
     pub(crate) directory: Directory,
     pub(crate) path: Arc<Path>,
 }
 
-/// A directory that was entered, while directories in it wait.
+/// A directory that was entered and has subdirectories waiting.
 pub(crate) struct EnteredDir {
     parent: Option<Arc<EnteredDir>>,
     name: OsString,
@@ -68,18 +68,18 @@ pub(crate) struct EnteredDir {
     kept: Option<KeptOpen>,
 }
 
-/// A directory that is kept open, and counted as such.
+/// A directory that stays open, and counts as such.
 struct KeptOpen {
     folder: Arc<OpenFolder>,
     count: Arc<AtomicUsize>,
 }
 
-/// One of those who walk.
+/// One walker.
 pub(crate) struct Walker<'w> {
     walk: &'w Walk<'w>,
-    /// What is in the directory that is read.
+    /// The entries of the current directory.
     entries: EntryNames,
-    /// The directory that was read last, where its entered_dir does not keep it open.
+    /// The directory that was read last, if it does not stay open.
     last_read: Option<(Arc<EnteredDir>, Arc<OpenFolder>)>,
     skipped: SkippedEntries,
 }
@@ -107,7 +107,7 @@ impl<'w> Walker<'w> {
         }
     }
 
-    /// Hands files to `visit` until there is no `next` piece of work.
+    /// Passes files to `visit` until there is no `next` item.
     pub(crate) fn run(
         mut self,
         next: &mut dyn FnMut() -> Option<WalkItem>,
@@ -140,7 +140,7 @@ impl<'w> Walker<'w> {
         Ok(OpenFolder { directory, path })
     }
 
-    /// Visits files of a directory and lets the rest of it wait. Returns the piece to go on with.
+    /// Visits files of a directory and queues the rest. Returns the item to continue with.
     fn read(
         &mut self,
         folder: Arc<OpenFolder>,
@@ -184,8 +184,8 @@ impl<'w> Walker<'w> {
             let mut folders = folders
                 .into_iter()
                 .map(|name| WalkItem::Enter { parent: Arc::clone(&parent), name });
-            // Someone else would have to find the way into a deep one again. Where files wait,
-            // those come first: a worker that goes on downwards would leave them open behind it.
+            // Another worker would have to open a deep directory from the top again. But queued
+            // files come first: their directory stays open until they are searched.
             if pieces.is_empty() {
                 own = folders.next_back();
             }
@@ -201,7 +201,7 @@ impl<'w> Walker<'w> {
         Ok(own)
     }
 
-    /// The entered_dir of a directory in which others wait.
+    /// Adds a directory that has subdirectories waiting.
     fn entered_dir(
         &mut self,
         folder: &Arc<OpenFolder>,
@@ -227,7 +227,7 @@ fn visit_all(
     names.iter().try_for_each(|(name, _)| visit(folder, name))
 }
 
-/// The path of a directory with room for the name of what is in it.
+/// A directory's path with room to append a name.
 pub(crate) struct PathBuffer {
     path: Vec<u8>,
     length: usize,
@@ -252,7 +252,7 @@ impl PathBuffer {
 }
 
 impl KeptOpen {
-    /// None where too many are kept open already.
+    /// None if too many directories are open.
     fn new(folder: &Arc<OpenFolder>, count: &Arc<AtomicUsize>) -> Option<KeptOpen> {
         if count.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN_DIRS {
             count.fetch_sub(1, Ordering::Relaxed);
@@ -269,10 +269,10 @@ impl Drop for KeptOpen {
 }
 
 impl EnteredDir {
-    /// Its path, where `top` is the one of the first entered_dir.
+    /// Its path; `top` is the path of the first directory.
     fn path(&self, top: &Path) -> PathBuf {
         let mut names: Vec<_> = self.up().map(|entered_dir| &entered_dir.name).collect();
-        // The first entered_dir has no name of its own.
+        // The first directory has no name of its own.
         names.pop();
         let mut path = top.to_owned();
         path.extend(names.into_iter().rev());
@@ -283,7 +283,7 @@ impl EnteredDir {
         std::iter::successors(Some(self), |entered_dir| entered_dir.parent.as_deref())
     }
 
-    /// Opens the directory `name` in this one, from the nearest handle that is still open.
+    /// Opens the directory `name` in this one, from the nearest open ancestor.
     fn open(
         self: &Arc<EnteredDir>,
         name: &OsStr,
@@ -306,7 +306,7 @@ impl EnteredDir {
 }
 
 impl Drop for EnteredDir {
-    /// Frees a deep path one by one: the ordinary way would recurse once per directory.
+    /// Frees the chain in a loop: the default would recurse once per directory.
     fn drop(&mut self) {
         let mut parent = self.parent.take();
         while let Some(entered_dir) = parent {

@@ -1,7 +1,7 @@
-//! Work that several threads share: each takes the newest item, and may add more.
+//! A queue of work that several threads share. Each takes the newest item and may add more.
 //!
-//! A stack behind a lock: a item is a directory or dozens of files, so that the lock costs nothing
-//! beside it, and the last directory found is the next run_worker read, which keeps the stack short.
+//! A stack behind a lock. An item is a directory or dozens of files, so the lock is cheap in
+//! comparison; taking the newest directory first keeps the stack short.
 
 use std::panic::resume_unwind;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,14 +10,14 @@ use std::thread;
 use crate::cancel::Stop;
 use crate::cpu_count::cpu_count;
 
-/// More threads than this wait for each other, and for the disk.
+/// More threads only wait for each other and for the disk.
 const MAX_WORKERS: usize = 12;
 
-/// Pieces of work that wait.
+/// Items that wait to be worked on.
 pub(crate) struct WorkQueue<T> {
     state: Mutex<State<T>>,
     wake: Condvar,
-    /// With so many items waiting, other threads are worth their start.
+    /// Other threads start when this many items wait.
     parallel_from: usize,
 }
 
@@ -29,8 +29,8 @@ struct State<T> {
 }
 
 impl<T> WorkQueue<T> {
-    /// With the items of work to begin with, the first run_worker to be taken last. Other threads join
-    /// once `parallel_from` items wait.
+    /// A queue with its first items; the last one is taken first. Other threads join when
+    /// `parallel_from` items wait.
     pub(crate) fn new(waiting: Vec<T>, parallel_from: usize) -> Self {
         let state = State { waiting, workers: 1, idle: 0, closed: false };
         WorkQueue { state: Mutex::new(state), wake: Condvar::new(), parallel_from }
@@ -40,7 +40,7 @@ impl<T> WorkQueue<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets items wait for whoever is free first.
+    /// Adds items.
     pub(crate) fn add(&self, items: impl Iterator<Item = T>) {
         let mut state = self.state();
         state.waiting.extend(items);
@@ -49,7 +49,7 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// The next item, once there is run_worker. None when all is done or the queue is closed.
+    /// Waits for the next item. None if all work is done or the queue is closed.
     fn next(&self) -> Option<T> {
         let mut state = self.state();
         state.idle += 1;
@@ -70,7 +70,7 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// Sends everybody home.
+    /// Stops all workers.
     pub(crate) fn close(&self) {
         self.state().closed = true;
         self.wake.notify_all();
@@ -78,18 +78,18 @@ impl<T> WorkQueue<T> {
 }
 
 impl<T: Send> WorkQueue<T> {
-    /// Lets `work` be done by this thread, and by others as well once there is parallel_from for them;
-    /// `work` takes items until there are none. Gives back who worked, with what each has.
+    /// Runs `work` on this thread, and on others if enough items wait. `work` takes items until
+    /// there are none. Returns the workers.
     ///
     /// # Errors
-    /// The first worker's stop. Nobody goes on then.
+    /// The first worker's stop; the others stop too.
     pub(crate) fn run<W: Send>(
         &self,
         new_worker: impl Fn() -> W + Sync,
         work: impl Fn(&mut W, &mut dyn FnMut() -> Option<T>) -> Result<(), Stop> + Sync,
     ) -> Result<Vec<W>, Stop> {
         let run_worker = |next: &mut dyn FnMut() -> Option<T>| {
-            // Nobody waits for a worker that stopped or panicked.
+            // Nobody must wait for a worker that stopped or panicked.
             let _closer = CloseOnDrop(self);
             let mut worker = new_worker();
             work(&mut worker, next).map(|()| worker)

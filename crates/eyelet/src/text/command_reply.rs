@@ -1,4 +1,4 @@
-//! A command's two streams as one text: a header line, then stdout, then stderr.
+//! Renders a command's two outputs as one text: a header line, then stdout, then stderr.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use crate::text::head_tail::Shown;
 use crate::text::reply_budget::{ReplyBudget, TextSize};
 use crate::text::truncate;
 
-/// How much of the reason is told why a stream is not saved.
+/// The most bytes of the reason why output was not saved.
 const MAX_REASON_BYTES: usize = 100;
-/// How much of a protected path is told in the header.
+/// The most bytes of a protected path in the header.
 pub(crate) const MAX_NOTED_PATH_BYTES: usize = 200;
-/// What the note of it takes, with a number and the words around them.
+/// The most bytes of a note about protected paths, with its number and words.
 pub(crate) const MAX_NOTE_BYTES: usize = MAX_NOTED_PATH_BYTES + 80;
 
-/// One stream of a command: what is shown of it, and where the rest is.
+/// One output of a command: what is shown of it, and where the rest is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamReport {
     /// What is shown.
@@ -24,14 +24,14 @@ pub struct StreamReport {
     pub total_bytes: u64,
     /// How many lines that is; a last line without a newline counts.
     pub lines: u64,
-    /// What became of a stream that is not shown whole.
+    /// Where a truncated stream was saved.
     pub saved: Option<SavedOutput>,
 }
 
-/// What became of a stream that is not shown whole.
+/// Where a truncated stream was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SavedOutput {
-    /// All of it is in the file, raw.
+    /// The file contains all of it, as raw bytes.
     Whole {
         /// The file.
         file: PathBuf,
@@ -40,10 +40,10 @@ pub enum SavedOutput {
     Start {
         /// The file.
         file: PathBuf,
-        /// How many bytes of the stream's start it has.
+        /// How many bytes of the start the file contains.
         bytes: u64,
     },
-    /// It could not be written.
+    /// It could not be saved.
     Failed {
         /// Why.
         reason: String,
@@ -51,12 +51,12 @@ pub enum SavedOutput {
 }
 
 impl StreamReport {
-    /// Whether text was left out.
+    /// Whether part of the text is not shown.
     pub fn is_truncated(&self) -> bool {
         !matches!(self.shown, Shown::Whole(_))
     }
 
-    /// The text that stands for the stream: its end where only that is shown, else its start.
+    /// The end of the stream if only that is shown, otherwise its start.
     pub fn text(&self) -> &str {
         match &self.shown {
             Shown::Whole(text) => text,
@@ -65,7 +65,7 @@ impl StreamReport {
         }
     }
 
-    /// The end of the stream, where it is shown beside the start.
+    /// The end of the stream, if it is shown in addition to the start.
     pub fn tail(&self) -> Option<&str> {
         match &self.shown {
             Shown::Both { tail, .. } => Some(&tail.text),
@@ -83,7 +83,7 @@ impl StreamReport {
         self.total_bytes.saturating_sub(shown)
     }
 
-    /// The file that keeps it, all or its start.
+    /// The file that contains all of it or its start.
     pub fn file(&self) -> Option<&PathBuf> {
         match self.saved.as_ref()? {
             SavedOutput::Whole { file } | SavedOutput::Start { file, .. } => Some(file),
@@ -91,7 +91,7 @@ impl StreamReport {
         }
     }
 
-    /// Why not all of it is saved.
+    /// Why it is not saved, or not completely.
     pub fn save_error(&self) -> Option<String> {
         match self.saved.as_ref()? {
             SavedOutput::Whole { .. } => None,
@@ -102,7 +102,7 @@ impl StreamReport {
         }
     }
 
-    /// What the header says of it.
+    /// The summary for the header.
     fn summary(&self) -> String {
         let lines = match self.lines {
             0 => return "empty".to_owned(),
@@ -146,17 +146,16 @@ impl StreamReport {
     }
 }
 
-/// What is left of a reply for the two streams, where a file's path may take `path_bytes`, and a note
-/// of protected paths `note_bytes`.
+/// The room for the two outputs in a reply. A file's path may take `path_bytes`, and a note about
+/// protected paths `note_bytes`.
 pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) -> TextSize {
-    // Twice four numbers of up to 20 digits, one of what was removed, and the words between and
-    // around them.
+    // Eight numbers of up to 20 digits, one number of removed files, and the words around them.
     const NUMBERS_AND_WORDS: usize = 540;
     let paths = 2 * path_bytes.max(MAX_REASON_BYTES) + path_bytes;
     budget.beside(NUMBERS_AND_WORDS + paths + note_bytes, 5)
 }
 
-/// The whole render. `status` says how the command ended, `notes` what else its caller has to know.
+/// The whole reply. `status` says how the command ended; `notes` are added to the header.
 pub(crate) fn render(
     status: &str,
     stdout: &StreamReport,
@@ -180,7 +179,7 @@ pub(crate) fn render(
     text
 }
 
-/// A line of ours never begins inside one of the command's.
+/// Starts a new line, so that a line of eyelet's own never continues a line of the command.
 fn start_line(text: &mut String) {
     if !text.ends_with('\n') {
         text.push('\n');

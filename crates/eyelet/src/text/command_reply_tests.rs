@@ -17,7 +17,7 @@ fn cut(shown: Shown, saved: SavedOutput) -> StreamReport {
     StreamReport { shown, total_bytes: 1_000, lines: 40, saved: Some(saved) }
 }
 
-/// The render of a call that removed nothing.
+/// The reply of a call that removed no files.
 fn render(status: &str, stdout: &StreamReport, stderr: &StreamReport) -> String {
     super::render(status, stdout, stderr, [])
 }

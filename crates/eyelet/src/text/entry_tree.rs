@@ -1,4 +1,4 @@
-//! Entries of a tree with their order: by path, component by component, on what is shown.
+//! The entries of a tree, sorted by displayed path, component by component.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -6,23 +6,23 @@ use std::ffi::{OsStr, OsString};
 
 use crate::text::escape;
 
-/// What an entry is. Links are not followed.
+/// The kind of an entry. Symlinks are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
     File,
     /// A directory.
     Directory,
-    /// A symbolic link, to whatever.
+    /// A symlink, whatever its target is.
     Symlink,
     /// A FIFO, a socket or a device.
     Other,
 }
 
-/// A name as it is on disk and as it is shown.
+/// A name on disk, and as displayed.
 pub(crate) struct EntryName {
     pub(crate) raw: OsString,
-    /// Where it differs from `raw`.
+    /// The displayed name if it differs from `raw`.
     escaped: Option<Box<str>>,
     pub(crate) kind: EntryKind,
 }
@@ -40,29 +40,29 @@ impl EntryName {
         self.escaped.as_ref().map_or(self.raw.as_encoded_bytes(), |text| text.as_bytes())
     }
 
-    /// By what is shown; names that look the same, by their bytes.
+    /// By displayed name; equal ones by their bytes.
     pub(crate) fn order(&self, other: &EntryName) -> Ordering {
         self.shown().cmp(other.shown()).then_with(|| self.raw.cmp(&other.raw))
     }
 
-    /// Whether it stands before a name that nothing is kept of yet.
+    /// Whether it sorts before the name `raw`.
     pub(crate) fn is_before(&self, raw: &OsStr) -> bool {
         let shown = escape::name(raw);
         let order = self.shown().cmp(shown.as_bytes());
         order.then_with(|| self.raw.as_os_str().cmp(raw)).is_lt()
     }
 
-    /// What is shown, taken out of here.
+    /// Moves the displayed name out.
     pub(crate) fn take_shown(&mut self) -> String {
         match self.escaped.take() {
             Some(text) => text.into(),
-            // What is not escaped is UTF-8.
+            // A name that needs no escaping is UTF-8.
             None => std::mem::take(&mut self.raw).into_string().unwrap_or_default(),
         }
     }
 }
 
-/// Names with their parents, so that a path costs one name and no deep tree is walked recursively.
+/// Names with their parents: a path costs one name, and no code recurses into deep trees.
 #[derive(Default)]
 pub(crate) struct EntryTree(Vec<EntryNode>);
 
@@ -73,7 +73,7 @@ pub(crate) struct EntryNode {
 }
 
 impl EntryTree {
-    /// Adds an entry and returns its place.
+    /// Adds an entry and returns its id.
     pub(crate) fn add(&mut self, node: EntryNode) -> usize {
         self.0.push(node);
         self.0.len() - 1
@@ -87,7 +87,7 @@ impl EntryTree {
         self.0.get_mut(id)
     }
 
-    /// The directory that an entry is in, unless that is the top.
+    /// The directory of an entry, unless it is the top.
     pub(crate) fn parent(&self, node: &EntryNode) -> Option<(usize, &EntryNode)> {
         let id = node.parent?;
         Some((id, self.node(id)?))
@@ -97,7 +97,7 @@ impl EntryTree {
         self.node(id).map_or(0, |node| node.level)
     }
 
-    /// The names that lead from the top to `id`.
+    /// The names from the top to `id`.
     pub(crate) fn path(&self, id: usize) -> Vec<&OsStr> {
         let mut names = Vec::new();
         let mut here = Some(id);
@@ -109,9 +109,10 @@ impl EntryTree {
         names
     }
 
-    /// The place of each entry by path, component by component, a directory before what is in it.
+    /// The position of each entry in path order, with a directory before its entries.
     ///
-    /// Nothing is compared: the entries of a directory were added in their order, after it.
+    /// No comparisons are needed: the entries of a directory were added in order, after the
+    /// directory.
     pub(crate) fn sorted_positions(&self) -> Vec<usize> {
         let mut sizes = vec![1; self.0.len()];
         for (id, node) in self.0.iter().enumerate().rev() {

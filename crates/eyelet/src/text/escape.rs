@@ -1,11 +1,11 @@
-//! Names and paths as they are shown: valid text, one line each, nothing that moves a cursor.
+//! Escapes names and paths for display: valid text on one line, without control characters.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
-/// A name as it is shown. Bytes that are not UTF-8 become U+FFFD; see [`text()`] for the rest.
+/// A name for display. Bytes that are not UTF-8 become U+FFFD; [`text()`] escapes the rest.
 pub(crate) fn name(name: &OsStr) -> Cow<'_, str> {
     match String::from_utf8_lossy(name.as_bytes()) {
         Cow::Borrowed(valid) => text(valid),
@@ -13,9 +13,9 @@ pub(crate) fn name(name: &OsStr) -> Cow<'_, str> {
     }
 }
 
-/// Text on one line: control characters and bidirectional controls are escaped.
+/// Text on one line. Escapes control characters and bidirectional controls.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
-    // Nearly every name is of these, and they are looked at many at once.
+    // Nearly all names are plain ASCII, which the compiler checks many bytes at a time.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     if is_plain || !text.chars().any(is_escaped) {
         return Cow::Borrowed(text);
@@ -36,9 +36,9 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Whether a character is escaped wherever a name is shown: control characters, the separators of
-/// lines and paragraphs, and what turns the direction of text. A door that writes to a terminal
-/// escapes them in everything it shows.
+/// Whether a character is escaped in displayed names: control characters, line and paragraph
+/// separators, and bidirectional controls. An interface that writes to a terminal should escape
+/// them everywhere.
 pub fn is_escaped(character: char) -> bool {
     matches!(character,
         '\u{0}'..='\u{1f}'

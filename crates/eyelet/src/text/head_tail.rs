@@ -1,14 +1,14 @@
-//! What is shown of one stream, in constant memory however long it is.
+//! Keeps the start and the end of a stream in constant memory.
 //!
-//! The text is that of `String::from_utf8_lossy` over the whole stream, of which a start, an end or
-//! both are kept. Only the bytes at the two ends are held, and they are decoded once, at the end.
+//! The shown text is part of what `String::from_utf8_lossy` returns for the whole stream. Only the
+//! bytes at both ends are kept; they are decoded at the end.
 
 use serde::Deserialize;
 
 use crate::text::reply_budget::TextSize;
 use crate::text::truncate;
 
-/// A character has at most four bytes, so three more than the window settle what lies at its edge.
+/// A character has at most four bytes, so three extra bytes complete the one at the window's edge.
 const EDGE_BYTES: usize = 3;
 
 /// Which part of a long stream is shown.
@@ -29,11 +29,11 @@ pub enum Keep {
 pub enum Shown {
     /// All of it.
     Whole(String),
-    /// Its start: more follows.
+    /// Its start; more follows.
     Head(Piece),
-    /// Its end: more came before.
+    /// Its end; more precedes it.
     Tail(Piece),
-    /// Its start and its end: more stands between them.
+    /// Its start and its end; more is between them.
     Both {
         /// The start.
         head: Piece,
@@ -51,7 +51,7 @@ pub struct Piece {
     pub bytes: u64,
 }
 
-/// A stream while it comes in.
+/// The head and the tail of a stream.
 #[derive(Debug)]
 pub(crate) struct HeadTailBuffer {
     keep: Keep,
@@ -59,13 +59,13 @@ pub(crate) struct HeadTailBuffer {
     tail_window: usize,
     /// The first bytes.
     head: Vec<u8>,
-    /// The last of the bytes that are not in `head`.
+    /// The last bytes that are not in `head`.
     tail: Vec<u8>,
     total: u64,
 }
 
 impl HeadTailBuffer {
-    /// A capture that shows at most `window` bytes of text.
+    /// A buffer that shows at most `window` bytes of text.
     pub(crate) fn new(keep: Keep, window: usize) -> Self {
         let (head_window, tail_window) = match keep {
             Keep::Head => (window, 0),
@@ -82,7 +82,7 @@ impl HeadTailBuffer {
         }
     }
 
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.total += chunk.len() as u64;
         let room = (self.head_window + EDGE_BYTES).saturating_sub(self.head.len());
@@ -91,7 +91,7 @@ impl HeadTailBuffer {
         self.push_tail(rest);
     }
 
-    /// The end of the stream is moved to the front only once as much again has come after it.
+    /// Moves the tail to the front only when the buffer has twice its size.
     fn push_tail(&mut self, chunk: &[u8]) {
         let wanted = self.tail_window + EDGE_BYTES;
         if chunk.len() >= wanted {
@@ -105,13 +105,14 @@ impl HeadTailBuffer {
         self.tail.extend_from_slice(chunk);
     }
 
-    /// Everything that came, in two parts, while it is still held: always up to the window's size.
+    /// All bytes of the stream in two parts, if none was dropped. None is dropped up to the
+    /// window's size.
     pub(crate) fn all_bytes(&self) -> Option<[&[u8]; 2]> {
         let held = self.head.len() + self.tail.len();
         (held as u64 == self.total).then_some([&self.head, &self.tail])
     }
 
-    /// What is shown, once the stream has ended.
+    /// The part to show, after the stream has ended.
     pub(crate) fn shown(&self) -> Shown {
         let whole = self.all_bytes().map(|parts| parts.concat());
         if let Some(whole) = &whole {
@@ -137,20 +138,20 @@ impl HeadTailBuffer {
 }
 
 impl HeadTailBuffer {
-    /// A capture from which up to `most` bytes of text can be shown, how many is said at the end.
+    /// A buffer that can show up to `most` bytes of text; the size is decided at the end.
     pub(crate) fn with_max(keep: Keep, most: usize) -> Self {
         let window = if keep == Keep::Both { most.saturating_mul(2) } else { most };
         HeadTailBuffer::new(keep, window)
     }
 
-    /// How large the text of the whole stream is.
+    /// The size of the whole stream's text.
     pub(crate) fn size(&self) -> TextSize {
         let Some(parts) = self.all_bytes() else { return TextSize::UNLIMITED };
         TextSize::measure(&String::from_utf8_lossy(&parts.concat()))
     }
 
-    /// What is shown in a share of a reply. A part ends and begins with whole lines, or at a
-    /// character where one line is longer than the part.
+    /// The part to show in a share of a reply. Keeps whole lines, unless one line is longer than
+    /// the part.
     pub(crate) fn shown_within(&self, share: TextSize) -> Shown {
         let whole = self.all_bytes().map(|parts| parts.concat());
         if let Some(whole) = &whole {
@@ -175,10 +176,10 @@ impl HeadTailBuffer {
     }
 }
 
-/// The first lines that fit; a part of the first line where that alone does not.
+/// The first lines that fit, or part of the first line if it does not fit.
 fn whole_lines_of_start(bytes: &[u8], share: TextSize) -> Piece {
     let piece = start(bytes, share.bytes);
-    // Lines end at the same bytes before and after decoding.
+    // Decoding does not move newlines.
     let fitting = memchr::memchr_iter(b'\n', piece.text.as_bytes()).count().min(share.lines);
     match memchr::memchr_iter(b'\n', bytes).nth(fitting.wrapping_sub(1)) {
         Some(newline) => piece_of(bytes.get(..=newline).unwrap_or_default()),
@@ -186,11 +187,11 @@ fn whole_lines_of_start(bytes: &[u8], share: TextSize) -> Piece {
     }
 }
 
-/// The last lines that fit; a part of the last line where that alone does not.
+/// The last lines that fit, or part of the last line if it does not fit.
 fn whole_lines_of_end(bytes: &[u8], share: TextSize) -> Piece {
     let piece = end(bytes, share.bytes);
     let from = bytes.len() - usize::try_from(piece.bytes).unwrap_or(0).min(bytes.len());
-    // The newline that ends the last line does not begin another.
+    // The newline at the very end does not start another line.
     let ends = bytes.get(..bytes.len().saturating_sub(1)).unwrap_or_default();
     let begins = memchr::memrchr_iter(b'\n', ends).map(|newline| newline + 1);
     match begins.take(share.lines).take_while(|begin| *begin >= from).last() {
@@ -208,7 +209,7 @@ fn last(bytes: &[u8], count: usize) -> &[u8] {
     bytes.get(bytes.len().saturating_sub(count)..).unwrap_or_default()
 }
 
-/// The longest start of the text of `bytes` that has at most `limit` bytes.
+/// The longest start of the decoded text with at most `limit` bytes.
 fn start(bytes: &[u8], limit: usize) -> Piece {
     let mut piece = Piece::default();
     for chunk in bytes.utf8_chunks() {
@@ -227,7 +228,7 @@ fn start(bytes: &[u8], limit: usize) -> Piece {
     piece
 }
 
-/// The longest end of the text of `bytes` that has at most `limit` bytes.
+/// The longest end of the decoded text with at most `limit` bytes.
 fn end(bytes: &[u8], limit: usize) -> Piece {
     let replaced = |invalid: &[u8]| if invalid.is_empty() { 0 } else { REPLACEMENT_BYTES };
     let length: usize =
@@ -253,8 +254,7 @@ fn end(bytes: &[u8], limit: usize) -> Piece {
 
 const REPLACEMENT_BYTES: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 
-/// `bytes` from where a character, or what is replaced by one, begins for certain: at a byte that
-/// continues none, or after as many that do as no character has.
+/// Skips the bytes that continue a character, up to three: no character has more.
 fn from_char_start(bytes: &[u8]) -> &[u8] {
     let continues = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
     let skipped = bytes.iter().take(EDGE_BYTES).take_while(continues).count();

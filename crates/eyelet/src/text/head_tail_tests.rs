@@ -1,12 +1,12 @@
 use super::*;
 
-/// The rule, over the whole stream at once.
+/// The same rule, applied to the whole stream at once.
 fn naive(stream: &[u8], keep: Keep, window: usize) -> Shown {
     let text = String::from_utf8_lossy(stream);
     if text.len() <= window {
         return Shown::Whole(text.into_owned());
     }
-    // Each unit of the text, with the bytes that it stands for.
+    // Each character of the text, with the number of bytes it replaces.
     let mut units: Vec<(String, u64)> = Vec::new();
     for chunk in stream.utf8_chunks() {
         units.extend(chunk.valid().chars().map(|c| (c.to_string(), c.len_utf8() as u64)));

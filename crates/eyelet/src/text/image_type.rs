@@ -1,9 +1,9 @@
-//! Which files are images, by their first bytes.
+//! Detects images by their first bytes.
 
-/// How many first bytes tell what an image is.
+/// How many bytes are needed to detect an image.
 pub(crate) const MAGIC_BYTES: usize = 12;
 
-/// The kinds of image that every model's host can show.
+/// The kinds of image that every host can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ImageKind {
     Png,
@@ -23,7 +23,7 @@ impl ImageKind {
     }
 }
 
-/// The kind of image that starts with these bytes.
+/// The kind of an image that starts with these bytes.
 pub(crate) fn detect(start: &[u8]) -> Option<ImageKind> {
     if start.starts_with(b"\x89PNG\r\n\x1a\n") {
         Some(ImageKind::Png)

@@ -1,37 +1,37 @@
-//! A page of lines out of a stream of bytes, and how many lines there are in all.
+//! Extracts a page of lines from a stream of bytes and counts all lines.
 //!
-//! Memory holds the page and one window of the current line, whatever the length of either.
+//! Memory is bounded by the page and one window of the current line.
 
 use memchr::memchr;
 
-/// What part of a stream is wanted.
+/// The requested part of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageRequest {
     /// The first line, from 1.
     pub(crate) offset: u64,
-    /// How many lines at most.
+    /// The most lines.
     pub(crate) limit: u64,
     /// The first character of each line, from 1.
     pub(crate) column: u64,
-    /// How many characters of each line at most.
+    /// The most characters of each line.
     pub(crate) width: usize,
-    /// How many bytes all lines have together at most; one line is always shown.
+    /// The most bytes of all lines; one line is always shown.
     pub(crate) bytes: usize,
 }
 
-/// What was found.
+/// The lines of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PageLines {
-    /// The lines, cut to their windows, each with its own ending.
+    /// The lines, truncated to the window, each with its own ending.
     pub(crate) content: String,
     pub(crate) lines_shown: u64,
-    /// How many of them go on after their window.
+    /// How many of them continue after the window.
     pub(crate) lines_cut: u64,
     /// How many lines the stream has.
     pub(crate) total_lines: u64,
 }
 
-/// Takes the stream piece by piece.
+/// Reads the stream in pieces.
 pub(crate) struct LineScan {
     page: PageRequest,
     /// Complete lines so far.
@@ -55,17 +55,17 @@ impl LineScan {
         }
     }
 
-    /// A scan that starts after `newlines` complete lines, none of which is on the page.
+    /// A scan that starts after `newlines` complete lines, all before the page.
     pub(crate) fn after(page: PageRequest, newlines: u64) -> Self {
         LineScan { newlines, ..LineScan::new(page) }
     }
 
-    /// Whether the page is complete, so that all that is left is counting.
+    /// Whether the page is complete, so that only counting is left.
     pub(crate) fn is_page_full(&self) -> bool {
         self.found.lines_shown >= self.page.limit
     }
 
-    /// Whether nothing but the end of the current line is of interest.
+    /// Whether only the end of the current line matters.
     pub(crate) fn is_window_full(&self) -> bool {
         self.newlines + 1 >= self.page.offset && self.line.skip == 0 && self.line.space() == 0
     }
@@ -75,7 +75,7 @@ impl LineScan {
         self.found.lines_shown
     }
 
-    /// Takes the next piece of the stream.
+    /// Adds the next piece of the stream.
     pub(crate) fn push(&mut self, mut piece: &[u8]) {
         piece = self.skip_lines(piece);
         while !piece.is_empty() && !self.is_page_full() {
@@ -94,7 +94,7 @@ impl LineScan {
         }
     }
 
-    /// Takes `count` NUL bytes that stand in a hole of a file, without looking at them.
+    /// Adds `count` NUL bytes of a hole in a file.
     pub(crate) fn push_hole(&mut self, count: u64) {
         if count == 0 {
             return;
@@ -106,17 +106,17 @@ impl LineScan {
         }
     }
 
-    /// Passes `count` bytes of the current line, whose window is full.
+    /// Skips `count` bytes of the current line, whose window is full.
     pub(crate) fn skip_bytes(&mut self, count: u64) {
         self.line.length += count;
     }
 
-    /// At least this many complete lines are known to be there.
+    /// Raises the number of complete lines to at least this.
     pub(crate) fn raise_total(&mut self, newlines: u64) {
         self.newlines = self.newlines.max(newlines);
     }
 
-    /// The stream is over.
+    /// Ends the stream.
     pub(crate) fn finish(mut self) -> PageLines {
         if self.line.is_open {
             if self.newlines + 1 >= self.page.offset && !self.is_page_full() {
@@ -128,25 +128,24 @@ impl LineScan {
         self.found
     }
 
-    /// The stream is over, or the page is full and the rest was counted elsewhere: `newlines` in
-    /// all, and whether a last line without one follows.
+    /// Ends the stream with a total that was counted elsewhere: `newlines`, and whether a last line
+    /// without a newline follows.
     pub(crate) fn finish_with(self, newlines: u64, open: bool) -> PageLines {
         let offset = self.page.offset;
         let mut lines = self.finish();
-        // A file that changed meanwhile must not have fewer lines than were shown.
+        // If the file changed meanwhile, the total must not be less than the lines shown.
         let shown = if lines.lines_shown > 0 { offset - 1 + lines.lines_shown } else { 0 };
         lines.total_lines = (newlines + u64::from(open)).max(shown);
         lines
     }
 
-    /// The stream is not over, but the time for it is: complete lines, and how many there are at
-    /// least.
+    /// Ends before the stream does: complete lines only, and the total so far.
     pub(crate) fn finish_early(mut self) -> PageLines {
         self.found.total_lines = self.newlines + u64::from(self.line.is_open);
         self.found
     }
 
-    /// Passes the lines before the page. Returns what is left of the piece.
+    /// Skips the lines before the page. Returns the rest of the piece.
     fn skip_lines<'p>(&mut self, mut piece: &'p [u8]) -> &'p [u8] {
         let to_skip = (self.page.offset - 1).saturating_sub(self.newlines);
         if to_skip == 0 || piece.is_empty() {
@@ -178,7 +177,7 @@ impl LineScan {
         let cut = self.line.write(newline, &mut self.found.content);
         self.line = LineWindow::new(&self.page);
         if self.found.content.len() > self.page.bytes && self.found.lines_shown > 0 {
-            // It stands on the next page, and so does what follows.
+            // This line and the following ones are on the next page.
             self.found.content.truncate(before);
             self.page.limit = self.found.lines_shown;
             return;
@@ -194,26 +193,26 @@ enum Truncated {
     No,
 }
 
-/// The part of one line that is shown, found while the line goes by.
+/// The shown part of one line.
 struct LineWindow {
     width: usize,
-    /// Characters that still have to go by before the window starts.
+    /// How many characters to skip before the window.
     skip: u64,
-    /// A character that a piece ended in the middle of, while skipping.
+    /// An incomplete character at the end of a skipped piece.
     partial: Vec<u8>,
-    /// The first bytes of the window: as many as its characters can need.
+    /// The first bytes of the window, at most as many as its characters can have.
     kept: Vec<u8>,
     /// How many bytes the line has from the window's start.
     length: u64,
     ends_in_cr: bool,
-    /// Whether the line has begun.
+    /// Whether the line has started.
     is_open: bool,
 }
 
 /// The most bytes that one character has.
 const MAX_CHAR_BYTES: usize = 4;
 
-/// Pieces that are validated at once: small enough to stay in the fastest cache.
+/// How many bytes are validated at a time, to stay in the fastest CPU cache.
 const VALIDATE_BYTES: usize = 32 * 1024;
 
 impl LineWindow {
@@ -229,9 +228,9 @@ impl LineWindow {
         }
     }
 
-    /// Takes bytes of the line, none of them a newline.
+    /// Adds bytes of the line, without newlines.
     fn take(&mut self, bytes: &[u8]) {
-        // A line that is empty is a line too.
+        // An empty line is a line too.
         self.is_open = true;
         let Some(last) = bytes.last() else { return };
         self.ends_in_cr = *last == b'\r';
@@ -239,9 +238,9 @@ impl LineWindow {
         self.keep(rest);
     }
 
-    /// Takes NUL bytes, each of them a character, without having them in memory.
+    /// Adds NUL bytes, each a character, without allocating them.
     fn take_hole(&mut self, count: u64) {
-        // Through the ordinary way until nothing but the length depends on them.
+        // Adds some of them as ordinary bytes, until only the length matters.
         let zeros = [0; 64];
         let mut left = count;
         while left > 0 && (!self.partial.is_empty() || (self.skip == 0 && self.space() > 0)) {
@@ -271,7 +270,7 @@ impl LineWindow {
         self.kept.extend_from_slice(bytes.get(..some).unwrap_or_default());
     }
 
-    /// Passes characters until the window starts. Returns the bytes that are in it.
+    /// Skips characters up to the window. Returns the bytes in the window.
     fn skip_characters<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let mut rest = bytes;
         if !self.partial.is_empty() {
@@ -302,7 +301,8 @@ impl LineWindow {
                     self.skip -= 1;
                     rest = rest.get(length..).unwrap_or_default();
                 }
-                // A character that the piece ends in. Where only the block does, the next one has it.
+                // The piece ends inside a character. If only the block does, the next block has the
+                // rest.
                 None if rest.len() == unfinished => {
                     self.partial = rest.to_vec();
                     return &[];
@@ -313,7 +313,7 @@ impl LineWindow {
         rest
     }
 
-    /// Completes a character that the last piece ended in. Returns what it does not need.
+    /// Completes the character that the last piece ended in. Returns the bytes after it.
     fn skip_partial<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let held = std::mem::take(&mut self.partial);
         let some = bytes.get(..MAX_CHAR_BYTES.min(bytes.len())).unwrap_or_default();
@@ -333,12 +333,12 @@ impl LineWindow {
                 }
             },
         };
-        // What was held is the start of one character, so it is gone whole.
+        // The bytes before are the start of one character, so all of them are skipped.
         self.skip -= 1;
         bytes.get(length.saturating_sub(held.len())..).unwrap_or_default()
     }
 
-    /// Writes what is shown of the line, and its ending.
+    /// Writes the shown part of the line and its ending.
     fn write(&self, newline: &str, content: &mut String) -> Truncated {
         let ends_in_cr = self.ends_in_cr && !newline.is_empty();
         let length = self.length - u64::from(ends_in_cr && self.length > 0);

@@ -2,7 +2,7 @@
 
 use super::{LineScan, PageLines, PageRequest};
 
-/// The whole stream at once, the obvious way.
+/// The same result, computed from the whole stream.
 fn naive(stream: &[u8], page: PageRequest) -> PageLines {
     let mut found =
         PageLines { content: String::new(), lines_shown: 0, lines_cut: 0, total_lines: 0 };

@@ -1,4 +1,4 @@
-//! A page of a listing: which entries are on it, and what it looks like.
+//! Selects and formats the entries of one page of a directory listing.
 
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::MAX_ANSWER_BYTES;
@@ -7,7 +7,7 @@ use crate::text::entry_tree::{EntryKind, EntryName, EntryNode, EntryTree};
 use crate::text::reply_budget::{ReplyBudget, TextSize};
 use crate::text::truncate;
 
-/// A longer name is cut to this many bytes.
+/// Longer names are truncated to this many bytes.
 pub const MAX_ENTRY_LENGTH: usize = 500;
 /// Each level is indented by this many spaces.
 pub const INDENTATION_SPACES: usize = 2;
@@ -15,9 +15,9 @@ pub const INDENTATION_SPACES: usize = 2;
 /// One entry of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedEntry {
-    /// The last component of its path, escaped for showing, not cut.
+    /// The last component of its path, escaped for display, not truncated.
     pub name: String,
-    /// How many directories lie between it and the listed one.
+    /// How many directories are between it and the listed directory.
     pub depth: usize,
     /// What it is.
     pub kind: EntryKind,
@@ -36,7 +36,7 @@ impl ListedEntry {
     }
 }
 
-/// The length of an entry's line, newline included.
+/// The length of an entry's line, including the newline.
 fn line_bytes(level: usize, name: &EntryName) -> usize {
     let shown = name.shown();
     let shown = match shown.len() > MAX_ENTRY_LENGTH {
@@ -47,21 +47,21 @@ fn line_bytes(level: usize, name: &EntryName) -> usize {
     level * INDENTATION_SPACES + shown + suffix + 1
 }
 
-/// The line that says that entries follow, with the newline before it.
+/// The line that announces more entries, starting with a newline.
 pub(crate) fn more_than(entries: usize) -> String {
     format!("\nMore than {entries} entries found")
 }
 
-/// What was found so far: the page, and the directories that lead to the rest.
+/// The page so far, and the directories that lead to the rest.
 pub(crate) struct ListingPage {
     tree: EntryTree,
     skip: usize,
     take: usize,
     seen: usize,
-    /// In the order in which they were found, with the length of their lines.
+    /// Ids and line lengths, in the order in which the entries were found.
     page: Vec<(usize, usize)>,
     page_bytes: usize,
-    /// What the page may take beside its header.
+    /// The room for the page after its header.
     room: TextSize,
 }
 
@@ -78,13 +78,13 @@ impl ListingPage {
         }
     }
 
-    /// Takes fewer entries where a reply cannot show as many, beside a header of `header` bytes.
+    /// Limits the page to what a reply can show after a header of `header` bytes.
     pub(crate) fn within(mut self, budget: ReplyBudget, header: usize) -> Self {
         self.room = budget.beside(header, 1);
         self
     }
 
-    /// How many more entries have to be known: the page's, and one to tell whether more follow.
+    /// How many more entries to find: those of the page, and one to know whether more follow.
     pub(crate) fn wanted(&self) -> usize {
         self.skip.saturating_add(self.take).saturating_add(1).saturating_sub(self.seen)
     }
@@ -101,7 +101,7 @@ impl ListingPage {
         &self.tree
     }
 
-    /// Counts an entry in. Returns its place in the tree if its children have to be listed.
+    /// Adds an entry. Returns its id if its children have to be listed.
     pub(crate) fn add(
         &mut self,
         parent: Option<usize>,
@@ -133,14 +133,14 @@ impl ListingPage {
         Ok(descend.then_some(id))
     }
 
-    /// The entries of the page, sorted, and whether more follow.
+    /// The sorted entries of the page, and whether more follow.
     ///
     /// # Errors
-    /// `too_large` where a reply cannot show a single one.
+    /// `too_large` if a reply cannot show a single entry.
     pub(crate) fn into_page(mut self) -> Result<(Vec<ListedEntry>, bool), ToolError> {
         let is_cut = self.seen > self.skip.saturating_add(self.page.len());
         while is_cut && !self.room_for_more_line() {
-            // The order in which they were found is the order of the pages.
+            // Pages are in the order in which entries were found.
             let Some((_, bytes)) = self.page.pop() else { break };
             self.page_bytes -= bytes;
         }

@@ -1,18 +1,18 @@
-//! The newest hits up to the end of a page, and which files could still change it.
+//! Collects the newest hits up to the end of a page, and knows which files could still change it.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// A file that holds the pattern.
+/// A file that contains the pattern.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     pub(crate) path: String,
-    /// In nanoseconds since 1970; none where the file is gone.
+    /// In nanoseconds since 1970; none if the file is gone.
     pub(crate) modified: Option<i128>,
 }
 
-/// NewestPage first, as ripgrep sorts: a file that is gone stands before all others. Equal times by
-/// the bytes of the path.
+/// Newest first, like ripgrep: a file that is gone comes first, equal times are in byte order of
+/// the path.
 impl Ord for Hit {
     fn cmp(&self, other: &Hit) -> Ordering {
         let key = |hit: &Hit| Reverse((hit.modified.is_none(), hit.modified));
@@ -26,28 +26,28 @@ impl PartialOrd for Hit {
     }
 }
 
-/// The first hits of an order, as many as a page and those before it need.
+/// The first hits in sort order: those of the page and those before it.
 #[derive(Debug)]
 pub(crate) struct NewestPage {
     offset: u64,
     limit: u64,
     seen: u64,
-    /// At most one more than the page ends with: that one tells that more follow.
+    /// At most one more than the end of the page, to know whether more follow.
     kept: BinaryHeap<Hit>,
 }
 
 impl NewestPage {
-    /// For the page of `limit` hits that starts at the hit `offset`, from 1.
+    /// A page of `limit` hits that starts at hit `offset`, from 1.
     pub(crate) fn new(offset: u64, limit: u64) -> Self {
         NewestPage { offset, limit, seen: 0, kept: BinaryHeap::new() }
     }
 
-    /// How many hits make the page certain, and that more follow it.
+    /// How many hits make the page final, and show whether more follow.
     pub(crate) fn hits_needed(&self) -> usize {
         usize::try_from(self.offset.saturating_add(self.limit)).unwrap_or(usize::MAX)
     }
 
-    /// How many hits were added. Where a search stopped early there may be more.
+    /// How many hits were added. There may be more if the search stopped early.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
     }
@@ -63,12 +63,12 @@ impl NewestPage {
         }
     }
 
-    /// The hit that every further one has to stand before to matter; none while all do.
+    /// Only hits that sort before this one can change the page; none while all can.
     pub(crate) fn cutoff(&self) -> Option<&Hit> {
         self.kept.peek().filter(|_| self.kept.len() >= self.hits_needed())
     }
 
-    /// The paths of the page, and where the next one starts.
+    /// The paths of the page, and the offset of the next page.
     pub(crate) fn into_page(self) -> (Vec<String>, Option<u64>) {
         let skip = usize::try_from(self.offset - 1).unwrap_or(usize::MAX);
         let take = usize::try_from(self.limit).unwrap_or(usize::MAX);

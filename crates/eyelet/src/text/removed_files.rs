@@ -1,13 +1,13 @@
-//! Kept streams that had to go, so many of them by name as an answer has room for.
+//! Saved files that were removed to make room; a limited number of them by name.
 
 use std::path::PathBuf;
 
 use crate::text::escape;
 
-/// How many are named.
+/// How many are listed by name.
 const MAX_NAMED: usize = 8;
 
-/// Files of earlier streams that were removed to make room for new ones.
+/// Saved files that were removed to make room for new ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemovedFiles {
     named: Vec<PathBuf>,
@@ -28,7 +28,7 @@ impl RemovedFiles {
         self.others += other.others;
     }
 
-    /// The first of them, the oldest first.
+    /// The first ones, oldest first.
     pub fn named(&self) -> &[PathBuf] {
         &self.named
     }
@@ -38,7 +38,7 @@ impl RemovedFiles {
         self.named.len() + self.others
     }
 
-    /// Those with a name, then how many more.
+    /// The named ones, then how many more there are.
     pub(crate) fn list(&self) -> Vec<String> {
         let shown = |path: &PathBuf| escape::name(path.as_os_str()).into_owned();
         let mut list: Vec<_> = self.named.iter().map(shown).collect();
@@ -46,7 +46,7 @@ impl RemovedFiles {
         list
     }
 
-    /// What a header says of them: one by name.
+    /// The summary for the header, with one name.
     pub(crate) fn summary(&self) -> Option<String> {
         let first = escape::name(self.named.first()?.as_os_str());
         Some(match self.count() - 1 {

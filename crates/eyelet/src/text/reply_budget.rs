@@ -1,20 +1,20 @@
-//! How much of an answer one reply may show, and how two streams share it.
+//! The size limit of a reply, and how two outputs share it.
 
-/// What a reply may hold. An answer that does not fit is made smaller by its tool, so that what is
-/// shown is whole and the next page is right.
+/// The size limit of a reply. Tools return smaller pages to stay within it, so that offsets stay
+/// right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyBudget {
     bytes: usize,
 }
 
 impl ReplyBudget {
-    /// No budget is smaller: one line of 500 characters always fits.
+    /// The smallest budget: one line of 500 characters always fits.
     pub const MIN_BYTES: usize = 4096;
 
-    /// The most lines of a reply: clients that cut by lines do so at 2000.
+    /// The most lines of a reply: some clients truncate at 2000 lines.
     pub const MAX_LINES: usize = 1990;
 
-    /// A budget of `bytes`, or of [`ReplyBudget::MIN_BYTES`] where that is less.
+    /// A budget of `bytes`, at least [`ReplyBudget::MIN_BYTES`].
     pub fn new(bytes: usize) -> Self {
         ReplyBudget { bytes: bytes.max(Self::MIN_BYTES) }
     }
@@ -24,7 +24,7 @@ impl ReplyBudget {
         self.bytes
     }
 
-    /// What is left for a body beside `framing` bytes and `lines` lines of ours.
+    /// The room that is left after `framing` bytes and `lines` lines of eyelet's own.
     pub(crate) fn beside(self, framing: usize, lines: usize) -> TextSize {
         TextSize {
             bytes: self.bytes.saturating_sub(framing),
@@ -41,7 +41,7 @@ pub(crate) struct TextSize {
 }
 
 impl TextSize {
-    /// Larger than anything that is ever shown.
+    /// No limit.
     pub(crate) const UNLIMITED: TextSize = TextSize { bytes: usize::MAX, lines: usize::MAX };
 
     /// The size of `text`; a last line without a newline counts.
@@ -60,7 +60,7 @@ impl TextSize {
     }
 }
 
-/// What each of two texts may take of `room`: half, and what the other leaves of its own.
+/// The share of each of two texts: half of `room`, and what the other does not need.
 pub(crate) fn split_between(room: TextSize, wanted: [TextSize; 2]) -> [TextSize; 2] {
     let [first, second] = wanted;
     let [first_bytes, second_bytes] = split(room.bytes, first.bytes, second.bytes);

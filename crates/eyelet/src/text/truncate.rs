@@ -1,4 +1,4 @@
-//! Cuts that never fall inside a character.
+//! Truncates text at character boundaries.
 
 /// The longest start of `text` that has at most `bytes` bytes.
 pub(crate) fn at_most(text: &str, bytes: usize) -> &str {

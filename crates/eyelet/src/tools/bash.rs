@@ -1,7 +1,7 @@
-//! `bash`: runs a command and shows a bounded part of what it prints; the rest is kept in a file.
+//! `bash`: runs a command, shows a limited part of its output and saves longer output to files.
 //!
-//! Each stream has its own window. A stream that does not fit is written to the output_store folder while
-//! the command runs, and the report names the file.
+//! Each output has its own window. Output that does not fit is saved while the command runs, and
+//! the report names the file.
 
 use std::time::Duration;
 
@@ -27,38 +27,38 @@ use crate::text::escape;
 use crate::text::head_tail::Keep;
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// How many bytes of each stream are shown.
+/// The most bytes shown of each output.
 pub const MAX_STREAM_BYTES: usize = 50 * 1024;
-/// How long a command may run where no time is asked for.
+/// The default time limit of a command.
 pub const DEFAULT_TIMEOUT_SECS: u64 = 120;
-/// How long a command may run at most.
+/// The maximum time limit of a command.
 pub const MAX_TIMEOUT_SECS: u64 = 600;
-/// A longer command is refused: Linux takes no longer argument.
+/// The longest command: Linux accepts no longer argument.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
 /// The tool `bash`.
 #[derive(Clone, Copy, Debug)]
 pub struct Bash;
 
-/// What `bash` is called with.
+/// The arguments of `bash`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BashArgs {
     /// The command line.
     pub command: String,
-    /// How many seconds it may run.
+    /// The time limit in seconds.
     #[serde(default, deserialize_with = "args::number")]
     pub timeout_secs: Option<u64>,
-    /// The directory it runs in, absolute or relative to the turn's.
+    /// The working directory, absolute or relative to the turn's.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub cwd: Option<String>,
-    /// Which part of a long stream is shown.
+    /// Which part of a long output is shown.
     #[serde(default)]
     pub keep: Option<Keep>,
 }
 
 impl BashArgs {
-    /// Runs `command`, everything else by default.
+    /// Runs `command` with defaults for everything else.
     pub fn new(command: impl Into<String>) -> Self {
         BashArgs { command: command.into(), ..BashArgs::default() }
     }
@@ -158,7 +158,7 @@ impl Tool for Bash {
             Refusal::Io(error) if directory.is_removed() => unusable(&shown, &error),
             refusal @ (Refusal::Io(_) | Refusal::Unavailable(_)) => refused(refusal),
         })?;
-        // A deadline of the turn may come first.
+        // The turn's deadline may come first.
         let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
         Ok(BashReport::new(outcome, timeout_secs, turn))
     }
@@ -233,8 +233,8 @@ fn check_command(command: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Of each stream so much, or of both what fits into the reply: there, the start alone would often
-/// hide how the command ended.
+/// Without a reply budget, the start of each output. With one, start and end of both: the start
+/// alone would often hide how the command ended.
 fn shown_part(asked: Option<Keep>, turn: &TurnContext) -> (Keep, OutputWindow, SaveTarget) {
     let keeping = turn.output_store.clone().ok_or("no spill folder is set");
     let Some(budget) = turn.reply_budget else {

@@ -1,4 +1,4 @@
-//! What `bash` answers with, in both dialects.
+//! The report of `bash`, in both dialects.
 
 use std::path::PathBuf;
 
@@ -15,29 +15,29 @@ use crate::text::escape;
 use crate::text::removed_files::RemovedFiles;
 use crate::text::truncate;
 
-/// The exit code of a command that did not end by itself.
+/// The exit code of a command that eyelet killed.
 const STOPPED: i32 = -1;
 
-/// How a command went.
+/// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BashReport {
-    /// What it wrote to its standard output.
+    /// Its standard output.
     pub stdout: StreamReport,
-    /// What it wrote to its standard error.
+    /// Its standard error.
     pub stderr: StreamReport,
-    /// Its exit code; 128 + N where signal N ended it, -1 where its time or the call was over.
+    /// Its exit code; 128 + N for signal N, -1 after a timeout or a cancel.
     pub exit_code: i32,
-    /// Whether its time was over.
+    /// Whether it reached its time limit.
     pub timed_out: bool,
     /// Whether the call was cancelled.
     pub cancelled: bool,
-    /// How many seconds it had.
+    /// Its time limit in seconds.
     pub timeout_secs: u64,
-    /// The policy of the sandbox that it ran in, if in any.
+    /// The sandbox policy, if it ran in a sandbox.
     pub sandbox: Option<SandboxPolicy>,
-    /// What it did to protected paths, and was undone.
+    /// Changes to protected paths that were undone.
     pub sandbox_reverted: Vec<Reverted>,
-    /// Files of earlier streams that went to make room for its own.
+    /// Saved files that were removed to make room for its output.
     pub removed: RemovedFiles,
 }
 
@@ -109,7 +109,7 @@ impl Serialize for BashReport {
             stdout_spill_error: self.stdout.save_error(),
             stderr_spill_error: self.stderr.save_error(),
             cancelled: self.cancelled.then_some(true),
-            // A command that failed may have met the sandbox.
+            // A command that failed may have been stopped by the sandbox.
             sandbox: self.sandbox.filter(|_| !self.success()).map(SandboxPolicy::as_str),
             sandbox_reverted: self.sandbox_reverted.iter().map(reverted).collect(),
             spill_removed: self.removed.list(),
@@ -150,7 +150,8 @@ struct BashData<'a> {
     spill_removed: Vec<String>,
 }
 
-/// Does not name a place in the temp folder, which goes before anyone can look: one beside the path stays.
+/// Does not report a path in the temp folder, which is removed before anyone can read it. A path in
+/// the same directory is reported.
 fn drop_location(reverted: &mut Reverted) {
     if let Fate::MovedTo(to) = &reverted.fate {
         if to.0.parent() != reverted.path.0.parent() {
@@ -174,7 +175,7 @@ fn reverted(reverted: &Reverted) -> String {
     }
 }
 
-/// What a header says of protected paths: one by name, and first what is not as it was.
+/// The note about protected paths: one by name, those that could not be restored first.
 fn reverted_note(reverted: &[Reverted]) -> Option<String> {
     let (failed, undone): (Vec<_>, Vec<_>) =
         reverted.iter().partition(|entry| matches!(entry.fate, Fate::Failed | Fate::Unseen));

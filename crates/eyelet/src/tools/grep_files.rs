@@ -1,6 +1,6 @@
-//! `grep_files`: which files hold a pattern, newest first, a page at a time.
+//! `grep_files`: finds files that contain a pattern, newest first, a page at a time.
 //!
-//! The answer is ripgrep's, whichever of the two engines gives it.
+//! Both engines return what ripgrep returns.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
@@ -24,30 +24,30 @@ use crate::text::reply_budget::ReplyBudget;
 use crate::text::truncate;
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// How many files a page has where no limit is asked for.
+/// The default number of files per page.
 pub const DEFAULT_LIMIT: u64 = 100;
-/// A higher limit is taken as this one.
+/// Higher limits are lowered to this.
 pub const MAX_LIMIT: u64 = 2000;
-/// A longer pattern or glob is refused, in bytes.
+/// The most bytes of a pattern or glob.
 pub const MAX_PATTERN_BYTES: usize = 8 * 1024;
 
 /// The tool `grep_files`.
 #[derive(Clone, Copy, Debug)]
 pub struct GrepFiles;
 
-/// What `grep_files` is called with.
+/// The arguments of `grep_files`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GrepFilesArgs {
     /// The regular expression, in ripgrep's syntax.
     pub pattern: String,
-    /// A glob that files have to match, or with `!` must not.
+    /// A glob that files have to match, or with `!` must not match.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub include: Option<String>,
-    /// The directory or file that is searched; the working directory by default.
+    /// The directory or file to search. Default: the working directory.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub path: Option<String>,
-    /// How many files the page has at most.
+    /// The most files of the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
     /// The first match of the page, from 1.
@@ -56,38 +56,38 @@ pub struct GrepFilesArgs {
 }
 
 impl GrepFilesArgs {
-    /// The first page of the files in the working directory that hold `pattern`.
+    /// The first page of files in the working directory that contain `pattern`.
     pub fn new(pattern: impl Into<String>) -> Self {
         GrepFilesArgs { pattern: pattern.into(), ..GrepFilesArgs::default() }
     }
 }
 
-/// What `grep_files` found: one page, newest first.
+/// The result of `grep_files`: one page, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrepFilesReport {
-    /// The paths of the page, absolute, escaped for showing.
+    /// The paths of the page, absolute, escaped for display.
     pub files: Vec<String>,
-    /// Which match the page starts at, from 1.
+    /// The first match of the page, from 1.
     pub offset: u64,
-    /// Where the next page starts, if matches follow this one.
+    /// The offset of the next page, if more files match.
     pub next_offset: Option<u64>,
-    /// How many files were looked into; none where the engine does not tell. A search that is
-    /// certain of its page before all were looked into counts those alone.
+    /// How many files were searched; none if the engine does not report it. A search may end before
+    /// all files are searched.
     pub searched: Option<u64>,
-    /// What was not searched although the rules let it through.
+    /// What was skipped for other reasons than the ignore rules.
     pub skipped: SkippedFiles,
-    /// How many bytes of paths the turn's reply budget left out.
+    /// How many bytes of paths did not fit into the reply budget.
     pub withheld_bytes: u64,
 }
 
-/// How many files and directories a search had to pass over, by reason.
+/// How many files and directories were skipped, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkippedFiles {
-    /// The system refused to open or read them.
+    /// They could not be opened or read.
     pub unreadable: u64,
     /// Their name is not UTF-8.
     pub not_utf8: u64,
-    /// They have a line that is longer than the search may hold in memory.
+    /// They have a line that is too long to search in memory.
     pub line_too_long: u64,
 }
 
@@ -306,9 +306,9 @@ fn find(
     }
 }
 
-/// Leaves as many files as a reply can show, one at least. Returns how many bytes went.
+/// Limits the files to what a reply can show, at least one. Returns how many bytes were removed.
 fn fit(files: &mut Vec<String>, budget: ReplyBudget) -> u64 {
-    // The last line has two numbers and the words around them.
+    // Two numbers and the words of the last line.
     let room = budget.beside(100, 1);
     let mut used = 0;
     let fitting = files.iter().take(room.lines).take_while(|file| {

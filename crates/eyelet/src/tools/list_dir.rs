@@ -1,7 +1,7 @@
-//! `list_dir`: what is in a directory, a few levels deep, a page at a time.
+//! `list_dir`: lists a directory, a few levels deep, a page at a time.
 //!
-//! Entries are page breadth first, the page is cut from that order, and the page alone is sorted.
-//! No directory is read that the page does not need.
+//! Finds entries breadth first, takes the page from that order and sorts only the page. Reads no
+//! directory that the page does not need.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -26,46 +26,46 @@ use crate::text::listing_page::{self, ListingPage};
 pub use crate::text::listing_page::{INDENTATION_SPACES, ListedEntry, MAX_ENTRY_LENGTH};
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// How many entries a page has where no limit is asked for.
+/// The default number of entries per page.
 pub const DEFAULT_LIMIT: u64 = 25;
-/// How many levels are listed where no depth is asked for.
+/// The default number of levels.
 pub const DEFAULT_DEPTH: u64 = 2;
 /// The tool `list_dir`.
 #[derive(Clone, Copy, Debug)]
 pub struct ListDir;
 
-/// What `list_dir` is called with.
+/// The arguments of `list_dir`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListDirArgs {
-    /// The directory, absolute.
+    /// The directory, as an absolute path.
     pub dir_path: String,
     /// The first entry of the page, from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
-    /// How many entries the page has at most.
+    /// The most entries of the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
-    /// How many levels are listed; 1 is the directory's own entries alone.
+    /// How many levels to list; 1 lists only the directory's own entries.
     #[serde(default, deserialize_with = "args::number")]
     pub depth: Option<u64>,
 }
 
 impl ListDirArgs {
-    /// The first page of `dir_path`, everything else by default.
+    /// The first page of `dir_path` with defaults for everything else.
     pub fn new(dir_path: impl Into<String>) -> Self {
         ListDirArgs { dir_path: dir_path.into(), ..ListDirArgs::default() }
     }
 }
 
-/// What `list_dir` page: one page, sorted.
+/// The result of `list_dir`: one page, sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListDirReport {
-    /// The directory as it was asked for, escaped for showing.
+    /// The directory as requested, escaped for display.
     pub dir_path: String,
     /// The entries of the page, by relative path.
     pub entries: Vec<ListedEntry>,
-    /// Where the next page starts, if entries follow this one.
+    /// The offset of the next page, if more entries follow.
     pub next_offset: Option<u64>,
 }
 
@@ -226,7 +226,7 @@ fn unreadable(error: &std::io::Error) -> ToolError {
     ToolError::io("failed to read directory", error)
 }
 
-/// Walks the directories level by level until the page is certain.
+/// Lists directories level by level until the page is complete.
 fn breadth_first(
     top: &Directory,
     depth: u64,
@@ -267,7 +267,7 @@ fn breadth_first(
     Ok(())
 }
 
-/// The smallest `wanted` names of a directory, sorted. More are never held than twice that.
+/// The first `wanted` names of a directory, sorted. Holds at most twice as many.
 fn read_sorted(
     directory: &Directory,
     wanted: usize,
@@ -275,11 +275,11 @@ fn read_sorted(
 ) -> std::io::Result<Vec<EntryName>> {
     let mut names: Vec<EntryName> = Vec::new();
     let mut count = 0_usize;
-    // Where the largest name that can still matter stands, once some were dropped.
+    // The index of the last name that can be on the page, once names were dropped.
     let mut largest = None;
     directory.each(|name, kind| {
         count += 1;
-        // A stop is told by the caller, which asks the stop_check again.
+        // The caller checks again and reports the stop.
         if count % 4096 == 0 && stop_check.check().is_err() {
             return ControlFlow::Break(());
         }

@@ -1,4 +1,4 @@
-//! The list of the tools. A tool is one file here and one line in `all`.
+//! The tools. A tool is one file here and one line in `all`.
 
 pub mod bash;
 mod bash_report;

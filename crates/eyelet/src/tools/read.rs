@@ -1,7 +1,7 @@
-//! `read`: a page of lines of one file, with the exact number of its lines.
+//! `read`: returns a page of lines of one file and its exact number of lines.
 //!
-//! PageLines are shown in windows of characters; `offset` pages through the lines and `column` through
-//! a line, so that every part of every file can be reached.
+//! Long lines are truncated to a window of characters. `offset` pages through lines and `column`
+//! through a line, so that every part of a file can be read.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,21 +21,21 @@ use crate::text::reply_budget::ReplyBudget;
 use crate::text::truncate;
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// The most lines of one answer.
+/// The most lines of a page.
 pub const MAX_LINES: u64 = 2000;
-/// The most characters of one line that are shown at once.
+/// The most characters shown of one line.
 pub const MAX_LINE_LENGTH: usize = 500;
 /// The most bytes of an image.
 pub const MAX_IMAGE_BYTES: u64 = 3_932_160;
 
-/// The header is never longer, whatever its numbers.
+/// The header is never longer.
 const HEADER_BYTES: usize = 256;
 
 /// The tool `read`.
 #[derive(Clone, Copy, Debug)]
 pub struct Read;
 
-/// What `read` is called with.
+/// The arguments of `read`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(try_from = "RawArgs")]
 pub struct ReadArgs {
@@ -43,20 +43,20 @@ pub struct ReadArgs {
     pub path: String,
     /// The first line of the page, from 1.
     pub offset: Option<u64>,
-    /// How many lines the page has at most.
+    /// The most lines of the page.
     pub limit: Option<u64>,
     /// The first character of each line, from 1.
     pub column: Option<u64>,
 }
 
 impl ReadArgs {
-    /// The first page of `path`, everything else by default.
+    /// The first page of `path` with defaults for everything else.
     pub fn new(path: impl Into<String>) -> Self {
         ReadArgs { path: path.into(), ..ReadArgs::default() }
     }
 }
 
-/// The arguments as they come: models trained on other tools say `file_path`.
+/// The arguments as models send them: some use `file_path`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawArgs {
@@ -84,20 +84,20 @@ impl TryFrom<RawArgs> for ReadArgs {
     }
 }
 
-/// What `read` found.
+/// The result of `read`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum ReadReport {
     /// A page of lines.
     Text(TextPage),
-    /// An image, whole.
+    /// A complete image.
     Image(Image),
 }
 
 /// A page of lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TextPage {
-    /// The path as it was asked for.
+    /// The path as requested.
     pub path: String,
     /// The lines, each with its own ending; nothing else.
     pub content: String,
@@ -109,16 +109,16 @@ pub struct TextPage {
     pub total_lines: u64,
     /// Whether lines follow the last one shown.
     pub truncated: bool,
-    /// False where the time limit was reached before the end of the file.
+    /// False if the time limit was reached before the end of the file.
     #[serde(skip_serializing_if = "is_true")]
     pub total_lines_exact: bool,
-    /// How many of the shown lines go on after their window.
+    /// How many of the shown lines continue after the window.
     #[serde(skip)]
     pub lines_cut: u64,
     /// The first character of each line, from 1.
     #[serde(skip)]
     pub column: u64,
-    /// How many bytes of the file are not shown, where its size is known.
+    /// How many bytes of the file are not shown, if its size is known.
     #[serde(skip)]
     pub withheld_bytes: u64,
 }
@@ -126,7 +126,7 @@ pub struct TextPage {
 /// An image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Image {
-    /// The path as it was asked for.
+    /// The path as requested.
     pub path: String,
     /// Always `image`.
     pub r#type: &'static str,
@@ -306,7 +306,7 @@ impl TextPage {
         self.truncated.then(|| self.offset.saturating_add(self.lines_shown))
     }
 
-    /// One line that says which part of the file this is and how to go on.
+    /// One line that says which part of the file this is and how to continue.
     fn header(&self) -> String {
         let total = match self.total_lines_exact {
             true => self.total_lines.to_string(),

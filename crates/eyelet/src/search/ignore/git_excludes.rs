@@ -1,4 +1,4 @@
-//! Where the user's own excludes for git are, from the turn's environment.
+//! Finds the user's global git excludes, using the turn's environment.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use grep_regex::RegexMatcherBuilder;
 
 use crate::environment::Environment;
 
-/// A configuration file above this size is not read.
+/// A larger configuration file is not read.
 const MAX_CONFIG_BYTES: usize = 1024 * 1024;
 
-/// The path of `core.excludesFile`, or of its default; whether it exists is not said.
+/// The path of `core.excludesFile` or its default. The file may not exist.
 ///
-/// `read` reads a file of at most so many bytes, and none where it cannot.
+/// `read` returns a file of at most the given size, or none.
 pub(crate) fn excludes_path(
     environment: &Environment,
     read: impl Fn(&Path, usize) -> Option<Vec<u8>>,
@@ -38,12 +38,12 @@ pub(crate) fn excludes_path(
         .or_else(|| config_home.map(|folder| folder.join("git/ignore")))
 }
 
-/// The name that its line starts with.
+/// The setting's name, in lower case.
 const SETTING: &[u8] = b"excludesfile";
 
-/// The value of `excludesfile`, found as ripgrep finds it: by its line, in whatever section.
+/// The value of `excludesfile`. Like ripgrep, it searches for the line in any section.
 fn excludes_file(config: &[u8], home: Option<&Path>) -> Option<PathBuf> {
-    // Few files have it, and to compile the pattern takes longer than to search a small tree.
+    // Few files contain it, and compiling the pattern takes longer than searching a small tree.
     if !config.windows(SETTING.len()).any(|text| text.eq_ignore_ascii_case(SETTING)) {
         return None;
     }

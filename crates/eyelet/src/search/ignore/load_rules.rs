@@ -1,8 +1,8 @@
-//! Reads the ignore files of a search.
+//! Loads the ignore files of a search.
 //!
-//! Inside the search path and load_inside the roots they are opened like every other file: by handle, a
-//! link only where it stays in the roots. What stands load_above the roots, and the user's own
-//! configuration, is opened by its path, for its rules only.
+//! Inside the search path and the roots, ignore files are opened like all files: by handle,
+//! following symlinks only inside the roots. Ignore files above the roots and the user's
+//! configuration are opened by path, for their rules only.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -30,13 +30,13 @@ const GIT: &str = ".git";
 const JJ: &str = ".jj";
 const EXCLUDE: &str = "info/exclude";
 
-/// How many bytes of the one line in `.git` or `commondir` are read.
+/// How much is read of the line in `.git` or `commondir`.
 const MAX_POINTER_BYTES: usize = 64 * 1024;
 
-/// Reads ignore files for one turn.
+/// Loads ignore files for one turn.
 pub(crate) struct RuleLoader<'t> {
     turn: &'t TurnContext,
-    /// The working directory without links, against which the user's excludes are matched.
+    /// The working directory with symlinks resolved: the user's excludes match paths below it.
     cwd: &'t Path,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct RuleLoader<'t> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Git {
     Nothing,
-    /// A line that says where the directory is, as in a linked worktree.
+    /// A file with the path of the git directory, as in a linked worktree.
     Pointer,
     Directory,
 }
@@ -54,7 +54,7 @@ impl<'t> RuleLoader<'t> {
         RuleLoader { turn, cwd }
     }
 
-    /// The user's own excludes.
+    /// The user's global excludes.
     pub(crate) fn load_global(&self) -> Gitignore {
         git_excludes::excludes_path(&self.turn.environment, |path, most| {
             read(open_by_path(&self.turn.cwd.join(path))?, most)
@@ -63,7 +63,7 @@ impl<'t> RuleLoader<'t> {
         .map_or_else(Gitignore::empty, |bytes| rules::parse(self.cwd, &bytes))
     }
 
-    /// The rules of all directories load_above `base`, a path without links.
+    /// The rules of all directories above `base`, a path without symlinks.
     pub(crate) fn load_above(&self, base: &Path) -> Arc<RuleLevel> {
         let mut folders: Vec<_> = base.ancestors().skip(1).collect();
         folders.reverse();
@@ -79,7 +79,7 @@ impl<'t> RuleLoader<'t> {
         })
     }
 
-    /// The rules of the directory at `path`, which is open and holds `entries`.
+    /// The rules of the open directory `path` with these `entries`.
     pub(crate) fn load_inside(
         &self,
         level: &Arc<RuleLevel>,
@@ -109,7 +109,7 @@ impl<'t> RuleLoader<'t> {
         level.enter(Position::Inside, own.finish())
     }
 
-    /// Opens `name` in an open directory; a link is followed where it stays in the roots.
+    /// Opens `name` in an open directory; follows a symlink if it stays inside the roots.
     fn open_inside(&self, path: &Path, directory: &Directory, name: &str) -> Option<File> {
         let file = directory.open_file(OsStr::new(name)).ok();
         file.or_else(|| self.open_confined(path.join(name)))
@@ -119,7 +119,7 @@ impl<'t> RuleLoader<'t> {
         self.turn.confine(path)?.open_file().ok()
     }
 
-    /// Opens a file load_above the search path: confined load_inside the roots, by its path load_above them.
+    /// Opens a file above the search path: confined if it is inside the roots, by path otherwise.
     fn open_above(&self, path: &Path) -> Option<File> {
         match self.turn.confine(path.to_owned()) {
             Some(confined) => confined.open_file().ok(),
@@ -153,7 +153,7 @@ impl<'t> RuleLoader<'t> {
         }
     }
 
-    /// Whether a link leads to something. Of one that leaves the roots only the link is known.
+    /// Whether a symlink's target exists. Assumes so if it is outside of the roots.
     fn is_there(&self, path: &Path) -> bool {
         let Some(path) = self.turn.confine(path.to_owned()) else { return true };
         match path.open(OpenAs::Directory) {
@@ -162,8 +162,8 @@ impl<'t> RuleLoader<'t> {
         }
     }
 
-    /// Opens `info/exclude` of the repository whose top is `folder`. `directory` is its handle
-    /// where it is load_inside the search path.
+    /// Opens `info/exclude` of the repository in `folder`. `directory` is its handle if it is
+    /// inside the search path.
     fn open_exclude(&self, folder: &Path, git: Git, directory: Option<&Directory>) -> Option<File> {
         match (git, directory) {
             (Git::Nothing, _) => None,
@@ -180,8 +180,8 @@ impl<'t> RuleLoader<'t> {
         }
     }
 
-    /// Opens `info/exclude` of the repository that a `.git` file points to. The path comes from
-    /// the tree, so it is opened load_inside the roots only.
+    /// Opens `info/exclude` of the repository that a `.git` file points to. The path comes from the
+    /// tree, so it must be inside the roots.
     fn open_pointed(&self, pointer: File) -> Option<File> {
         let line = first_line(pointer)?;
         let git_dir = self.turn.cwd.join(line.strip_prefix("gitdir: ")?);
@@ -192,7 +192,7 @@ impl<'t> RuleLoader<'t> {
     }
 }
 
-/// The rules of one directory while they are read.
+/// Collects the rules of one directory.
 struct RuleBuilder<'p> {
     path: &'p Path,
     files: RuleFiles,
@@ -240,12 +240,13 @@ fn open_by_path(path: &Path) -> Option<File> {
     (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| File::from(handle))
 }
 
-/// The bytes of an ignore file; none where its rules cost more than `budget`.
+/// The content of an ignore file; none if its rules cost more than `budget`.
 fn read_rules(file: File, budget: usize) -> Option<Vec<u8>> {
     read(file, budget).filter(|bytes| rules::cost(bytes) <= budget)
 }
 
-/// The whole file; none where it has more than `most` bytes. What was read before an error counts.
+/// The content of a file; none if it is longer than `most` bytes. After an error, what was read
+/// before.
 fn read(file: File, most: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let _ = file.take(most as u64 + 1).read_to_end(&mut bytes);

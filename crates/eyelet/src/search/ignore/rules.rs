@@ -1,8 +1,8 @@
-//! Which entries of a tree are searched: ripgrep's default rules, in the `ignore` crate's words.
+//! Decides which entries a search skips: ripgrep's default rules.
 //!
-//! The globs are parsed and matched by that crate. How the files of different directories and
-//! kinds are joined follows its own walker, which cannot be used here because it opens paths. No
-//! file is opened in this module: it gets their bytes.
+//! The `ignore` crate parses and matches the globs. Combining the files of several directories and
+//! kinds follows that crate's walker, which cannot be used because it opens paths. This module
+//! opens no files: it gets their content.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -14,34 +14,34 @@ use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::text::entry_tree::EntryKind;
 
-/// The ignore files that count for one place in the tree, those of all directories above it
-/// included, cost at most this much. A file that would cost more counts for none.
+/// The most that all ignore files for one directory may cost, including those of its parents. A
+/// file that would cost more is ignored.
 pub(crate) const MAX_COST: usize = 12 * 1024 * 1024;
 
-/// What a line costs beside its bytes. A hundred thousand ordinary ones are served.
+/// The cost of a line, in addition to its bytes. Allows a hundred thousand ordinary lines.
 const LINE_COST: usize = 64;
 
-/// What a line costs beyond that which needs an automaton, and for each of its bytes. At some 30,000
-/// of those in one file the `ignore` crate gives the whole file up as well, after gigabytes of work.
+/// The additional cost of a line that needs an automaton, and of each of its bytes. With about
+/// 30,000 such lines the `ignore` crate gives up on the file too, after gigabytes of work.
 const WILDCARD_COST: usize = 200;
 const WILDCARD_BYTE_COST: usize = 16;
 
-/// Braces nested deeper than this are not handed to the glob parser, which is recursive.
+/// The glob parser is recursive, so it gets no deeper nesting than this.
 const MAX_NESTED_BRACES: usize = 500;
 
-/// What holds for a whole search.
+/// The rules of a whole search.
 pub(crate) struct Rules {
     /// The globs of `include`.
     pub(crate) include: Override,
-    /// The user's own excludes.
+    /// The user's global excludes.
     pub(crate) global: Gitignore,
-    /// The search path as it was given.
+    /// The search path as given.
     pub(crate) top: PathBuf,
-    /// The search path without links, where it is known.
+    /// The search path with symlinks resolved, if known.
     pub(crate) base: Option<PathBuf>,
 }
 
-/// The rules of one directory, and of those above it.
+/// The rules of a directory and its parents.
 pub(crate) struct RuleLevel {
     above: Option<Arc<RuleLevel>>,
     side: Position,
@@ -49,20 +49,20 @@ pub(crate) struct RuleLevel {
     /// A repository starts in this directory.
     starts_repository: bool,
     in_repository: bool,
-    /// Of all rules up to the top.
+    /// The cost of the rules of this directory and its parents.
     cost: usize,
 }
 
-/// Where a directory lies.
+/// Where a directory is, relative to the search path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
-    /// It is the search path or below it; entries are matched by the path they were found by.
+    /// The search path or below it. Rules match paths as the walk found them.
     Inside,
-    /// It is above the search path; entries are matched by their path without links.
+    /// Above the search path. Rules match paths with symlinks resolved.
     Outside,
 }
 
-/// The rules that one directory holds, the strongest first.
+/// The rules in one directory, in order of precedence.
 pub(crate) struct RuleFiles {
     pub(crate) rgignore: Gitignore,
     pub(crate) ignore: Gitignore,
@@ -77,7 +77,7 @@ enum Verdict {
 }
 
 impl Rules {
-    /// Whether the entry at `path` is left out. `level` is the directory that holds it.
+    /// Whether to skip the entry `path`. `level` has the rules of its directory.
     pub(crate) fn skip(&self, level: &RuleLevel, path: &Path, kind: EntryKind) -> bool {
         match self.verdict(level, path, kind) {
             Some(Verdict::Skip) => true,
@@ -98,7 +98,7 @@ impl Rules {
         for here in level.up() {
             match here.side {
                 Position::Inside => verdicts.add(here, path, kind),
-                // Most places above have nothing to say, and the path would be built for nothing.
+                // Most directories above have no rules, so the path is not built for them.
                 Position::Outside if !verdicts.count(here) => verdicts.pass(here),
                 Position::Outside => {
                     let Some(base) = &self.base else { break };
@@ -122,14 +122,14 @@ impl Rules {
     }
 }
 
-/// What each kind of file says; the directory nearest to the entry is asked first.
+/// The verdict of each kind of file; the nearest directory decides.
 #[derive(Default)]
 struct Verdicts {
     rgignore: Option<Verdict>,
     ignore: Option<Verdict>,
     gitignore: Option<Verdict>,
     exclude: Option<Verdict>,
-    /// The repository's top was passed, or there is none: git's files no longer count.
+    /// Outside of the repository, or there is none: git's files do not apply.
     past_repository: bool,
 }
 
@@ -149,7 +149,7 @@ impl Verdicts {
         self.past_repository |= level.starts_repository;
     }
 
-    /// Whether the files of a directory may still change something.
+    /// Whether the files of a directory may still decide something.
     fn count(&self, level: &RuleLevel) -> bool {
         let RuleFiles { rgignore, ignore, gitignore, exclude } = &level.files;
         let git = !(self.past_repository || (gitignore.is_empty() && exclude.is_empty()));
@@ -169,7 +169,7 @@ fn verdict_from<T>(matched: Match<T>) -> Option<Verdict> {
     }
 }
 
-/// Whether ripgrep takes the entry for hidden. A name that ends in a dot never is, there.
+/// Whether ripgrep treats the entry as hidden. A name that ends in a dot is not, there.
 fn is_dot_file(path: &Path) -> bool {
     let path = path.as_os_str().as_bytes();
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
@@ -177,7 +177,7 @@ fn is_dot_file(path: &Path) -> bool {
 }
 
 impl RuleLevel {
-    /// No rules at all: what stands above the file system's root.
+    /// No rules: the level above the file system's root.
     pub(crate) fn none() -> Arc<RuleLevel> {
         Arc::new(RuleLevel {
             above: None,
@@ -189,7 +189,7 @@ impl RuleLevel {
         })
     }
 
-    /// The level of a directory in this one. A directory that adds nothing shares its parent's.
+    /// The level of a subdirectory. Shares this level if the subdirectory has no rules.
     pub(crate) fn enter(self: &Arc<RuleLevel>, side: Position, own: OwnRules) -> Arc<RuleLevel> {
         if own.files.are_none() && !own.starts_repository {
             return Arc::clone(self);
@@ -204,7 +204,7 @@ impl RuleLevel {
         })
     }
 
-    /// What the rules of a directory in this one may cost.
+    /// How much the rules of a subdirectory may cost.
     pub(crate) fn budget(&self) -> usize {
         MAX_COST.saturating_sub(self.cost)
     }
@@ -215,7 +215,7 @@ impl RuleLevel {
 }
 
 impl Drop for RuleLevel {
-    /// Frees a long chain one by one: the ordinary way would recurse once per directory.
+    /// Frees the chain in a loop: the default would recurse once per directory.
     fn drop(&mut self) {
         let mut above = self.above.take();
         while let Some(level) = above {
@@ -224,7 +224,7 @@ impl Drop for RuleLevel {
     }
 }
 
-/// What one directory adds.
+/// The rules that one directory adds.
 pub(crate) struct OwnRules {
     pub(crate) files: RuleFiles,
     pub(crate) starts_repository: bool,
@@ -248,8 +248,8 @@ impl RuleFiles {
     }
 }
 
-/// The rules in the bytes of an ignore file, for paths below `directory`. Lines that are no glob
-/// are passed over; at a line that is not UTF-8 the file ends.
+/// Parses an ignore file for paths below `directory`. Skips invalid globs; stops at a line that is
+/// not UTF-8.
 pub(crate) fn parse(directory: &Path, bytes: &[u8]) -> Gitignore {
     let mut builder = GitignoreBuilder::new(directory);
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -257,7 +257,7 @@ pub(crate) fn parse(directory: &Path, bytes: &[u8]) -> Gitignore {
         let line = line.strip_suffix("\r\n").or(line.strip_suffix('\n')).unwrap_or(line);
         let line = if number == 0 { line.trim_start_matches('\u{feff}') } else { line };
         if nested_braces(line) > MAX_NESTED_BRACES {
-            // The set that holds such a glob does not compile, and the whole file counts for none.
+            // The glob set would not compile, and the whole file would be ignored.
             return Gitignore::empty();
         }
         let _ = builder.add_line(None, line);
@@ -265,10 +265,10 @@ pub(crate) fn parse(directory: &Path, bytes: &[u8]) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// What the rules in the bytes of an ignore file cost.
+/// The cost of the rules in an ignore file.
 pub(crate) fn cost(bytes: &[u8]) -> usize {
     let line_cost = |line: &[u8]| {
-        // `*.rs` is looked up in a table.
+        // `*.rs` needs no automaton.
         let rest = line.strip_prefix(b"*.").unwrap_or(line);
         let wild = rest.iter().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'{'));
         let automaton = if wild { WILDCARD_COST + WILDCARD_BYTE_COST * line.len() } else { 0 };
@@ -277,7 +277,7 @@ pub(crate) fn cost(bytes: &[u8]) -> usize {
     bytes.split(|byte| *byte == b'\n').map(line_cost).sum()
 }
 
-/// The override that `include` is, for paths below `directory`; else ripgrep's complaint.
+/// Compiles `include` for paths below `directory`. The error is ripgrep's.
 pub(crate) fn include(directory: &Path, glob: Option<&str>) -> Result<Override, String> {
     let Some(glob) = glob else { return Ok(Override::empty()) };
     if nested_braces(glob) > MAX_NESTED_BRACES {
