@@ -28,7 +28,7 @@ fn total_of_cut(left: u64) -> u64 {
 }
 
 #[test]
-fn a_file_that_became_shorter_has_the_lines_that_are_left() {
+fn a_truncated_file_has_the_remaining_lines() {
     assert_eq!(total_of_cut(0), 0);
     assert_eq!(total_of_cut(5), 1);
     assert_eq!(total_of_cut(50), 10);

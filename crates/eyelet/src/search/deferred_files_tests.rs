@@ -27,7 +27,7 @@ fn taken(mut deferred: DeferredFiles, count: usize) -> Vec<(i128, String)> {
 }
 
 #[test]
-fn the_newest_come_first_and_equal_times_by_the_bytes_of_the_path() {
+fn files_are_sorted_by_time_then_by_path_bytes() {
     let paths = ["/a/b/c", "/a-b/c", "/a/b", "/a.c", "/a/b!/x", "/a/b/c/d", "/ä", "/a/", "/b/a"];
     let mut sorted = paths.map(|path| path.trim_end_matches('/'));
     sorted.sort_unstable();
@@ -43,7 +43,7 @@ fn the_newest_come_first_and_equal_times_by_the_bytes_of_the_path() {
 }
 
 #[test]
-fn times_come_back_as_they_were() {
+fn packed_times_are_exact() {
     let times = [i128::from(i64::MAX) * 1_000_000_000, 1_999_999_999, 1, 0, -1, -1_999_999_999];
     let all = [part(times.map(|time| (time, "/f")))].into_iter().collect();
     assert_eq!(taken(all, 9).iter().map(|(time, _)| *time).collect::<Vec<_>>(), times);

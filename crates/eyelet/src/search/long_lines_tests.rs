@@ -5,7 +5,7 @@ use super::*;
 
 /// Literals that follow each other, overlap, and are at both ends of lines and pieces.
 #[test]
-fn every_size_of_piece_gives_the_answer_of_the_lines() {
+fn every_read_size_gives_the_same_result() {
     let patterns =
         ["abb", "ab|ba+b|aab", "a[ab]b", "(?i)ABBA", "abab$", r"\babb", "b", "^ab", "aaaaaaaab"];
     let mut random = fastrand::Rng::with_seed(3);
@@ -32,7 +32,7 @@ fn every_size_of_piece_gives_the_answer_of_the_lines() {
 
 /// A NUL ends a line of a named file, and the search of a walked file.
 #[test]
-fn a_nul_is_seen_where_bytes_are_passed_over() {
+fn a_nul_in_skipped_bytes_is_detected() {
     let lines = LongLines::new("abb").unwrap();
     let search = |text: &[u8], origin| lines.search(text, origin, &mut [0; 16]).unwrap();
     assert!(lines.prefixes.is_some());

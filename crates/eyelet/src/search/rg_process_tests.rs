@@ -1,7 +1,7 @@
 use super::{LineSplitter, MAX_PATH_BYTES};
 
 #[test]
-fn lines_are_whole_however_the_stream_is_cut() {
+fn lines_are_complete_however_the_stream_is_split() {
     let mut stream = b"one\n\ntwo\n".to_vec();
     stream.extend(vec![b'x'; MAX_PATH_BYTES + 1]);
     stream.extend(b"\nlast\nunfinished");

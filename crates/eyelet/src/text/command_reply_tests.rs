@@ -58,7 +58,7 @@ fn streams_that_fit_are_counted_in_lines() {
 }
 
 #[test]
-fn a_cut_stream_says_what_is_shown_and_where_all_of_it_is() {
+fn a_truncated_stream_names_the_shown_part_and_the_file() {
     let both = Shown::Both { head: piece("start\n"), tail: piece("end\n") };
     let open = Shown::Both { head: piece("sta"), tail: piece("end") };
     let text = [
@@ -89,7 +89,7 @@ fn a_cut_stream_says_what_is_shown_and_where_all_of_it_is() {
 }
 
 #[test]
-fn a_stream_that_is_not_kept_whole_says_so() {
+fn a_stream_that_is_not_saved_completely_says_so() {
     let head = || Shown::Head(piece("start"));
     let start = SavedOutput::Start { file: "/tmp/f".into(), bytes: 700 };
     let lost = SavedOutput::Failed { reason: "no space\nleft".to_owned() };
@@ -103,7 +103,7 @@ fn a_stream_that_is_not_kept_whole_says_so() {
 }
 
 #[test]
-fn what_had_to_go_is_told_in_the_header_one_by_name() {
+fn the_header_names_one_removed_file_and_counts_the_rest() {
     let mut removed = RemovedFiles::default();
     let told = |removed: &RemovedFiles| {
         super::render("exit 0", &whole("a", 1), &whole("", 0), removed.summary())

@@ -86,7 +86,7 @@ fn random_stream(random: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 #[test]
-fn any_chunks_of_any_bytes_show_what_the_whole_stream_would() {
+fn random_chunks_show_the_same_as_the_whole_stream() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
@@ -111,7 +111,7 @@ fn any_chunks_of_any_bytes_show_what_the_whole_stream_would() {
 }
 
 #[test]
-fn large_windows_and_chunks_show_what_the_whole_stream_would() {
+fn large_windows_show_the_same_as_the_whole_stream() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
@@ -132,7 +132,7 @@ fn memory_does_not_grow_with_the_stream() {
 }
 
 #[test]
-fn a_character_across_the_edge_is_left_out_and_not_replaced() {
+fn a_character_at_the_edge_is_dropped_not_replaced() {
     let stream = "aaa😀bbb".as_bytes();
     let piece = |text: &str, bytes| Piece { text: text.to_owned(), bytes };
     for window in 3..7 {

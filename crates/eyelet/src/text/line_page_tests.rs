@@ -69,7 +69,7 @@ fn random_stream(random: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 #[test]
-fn any_page_of_any_stream_in_any_pieces_is_the_naive_one() {
+fn random_pages_equal_the_naive_result() {
     for seed in 0..60_000 {
         let mut random = fastrand::Rng::with_seed(seed);
         let stream = random_stream(&mut random);
@@ -91,7 +91,7 @@ fn any_page_of_any_stream_in_any_pieces_is_the_naive_one() {
 }
 
 #[test]
-fn a_window_far_into_a_line_starts_at_its_character() {
+fn a_window_starts_at_the_requested_character() {
     for character in ["a", "é", "€", "\u{1F600}"] {
         let line = character.repeat(100_000) + "\u{FFFD}end";
         for column in [1, 2, 32_768, 32_769, 99_990, 100_001, 100_004, 100_005, u64::MAX] {
@@ -111,7 +111,7 @@ fn a_window_far_into_a_line_starts_at_its_character() {
 }
 
 #[test]
-fn characters_near_the_end_of_a_piece_count_once_each() {
+fn characters_split_between_pieces_count_once() {
     for before in 32 * 1024 - 4..=32 * 1024 {
         for after in 0..6 {
             let first = "a".repeat(before) + "é" + &"b".repeat(after);
@@ -152,7 +152,7 @@ fn a_hole_of_a_tebibyte_is_one_line() {
 }
 
 #[test]
-fn giving_up_counts_the_line_that_was_begun_and_shows_complete_ones() {
+fn finishing_early_counts_the_open_line_and_shows_complete_ones() {
     let page = PageRequest { offset: 1, limit: 10, column: 1, width: 3, bytes: usize::MAX };
     let mut scan = LineScan::new(page);
     scan.push(b"a\nb\nc");

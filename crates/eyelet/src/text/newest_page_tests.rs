@@ -5,7 +5,7 @@ fn hit(path: &str, modified: i128) -> Hit {
 }
 
 #[test]
-fn a_page_has_the_newest_and_equal_times_by_path() {
+fn a_page_is_sorted_by_time_then_by_path() {
     let mut newest = NewestPage::new(2, 2);
     for (path, modified) in [("e", 1), ("b", 5), ("a", 5), ("c", 9), ("d", 5)] {
         newest.add(hit(path, modified));
@@ -15,7 +15,7 @@ fn a_page_has_the_newest_and_equal_times_by_path() {
 }
 
 #[test]
-fn a_file_that_is_gone_stands_first() {
+fn a_file_that_is_gone_comes_first() {
     let mut newest = NewestPage::new(1, 1);
     newest.add(hit("a", i128::MAX));
     newest.add(Hit { path: "b".to_owned(), modified: None });
@@ -23,7 +23,7 @@ fn a_file_that_is_gone_stands_first() {
 }
 
 #[test]
-fn the_bar_is_the_hit_after_the_page_once_there_is_one() {
+fn the_cutoff_is_the_first_hit_after_the_page() {
     let mut newest = NewestPage::new(1, 2);
     for (path, modified) in [("a", 1), ("b", 2)] {
         newest.add(hit(path, modified));
@@ -36,7 +36,7 @@ fn the_bar_is_the_hit_after_the_page_once_there_is_one() {
 }
 
 #[test]
-fn a_page_without_end_is_never_certain() {
+fn a_page_without_end_has_no_cutoff() {
     let mut newest = NewestPage::new(u64::MAX, 2000);
     newest.add(hit("a", 1));
     assert!(newest.cutoff().is_none());

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn each_stream_has_half_and_what_the_other_leaves() {
+fn each_stream_gets_half_plus_what_the_other_does_not_need() {
     let all = |bytes| TextSize { bytes, lines: 1 };
     let share = |first, second| {
         split_between(TextSize { bytes: 100, lines: 10 }, [all(first), all(second)])
@@ -14,7 +14,7 @@ fn each_stream_has_half_and_what_the_other_leaves() {
 }
 
 #[test]
-fn two_shares_are_never_more_than_the_room() {
+fn two_shares_never_exceed_the_room() {
     for room in 0..40 {
         for first in 0..50 {
             for second in 0..50 {

@@ -139,7 +139,7 @@ fn a_policy_that_is_not_enforced_runs_nothing() {
 }
 
 #[test]
-fn a_directory_that_is_swapped_for_another_is_not_followed_by_the_command() {
+fn a_swapped_working_directory_is_not_used_by_the_command() {
     let tree = TempTree::new("sub/marker");
     let turn = turn(&tree);
     // The command's own directory is renamed while it runs; `.` stays with it.

@@ -28,7 +28,7 @@ fn the_call_ends_with_the_command_and_not_with_the_pipe() {
 }
 
 #[test]
-fn what_is_left_in_the_background_is_ended_even_without_a_pipe() {
+fn background_processes_are_killed_even_without_a_pipe() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     let command = "(trap 'echo ended > ended; exit' TERM; touch ready; sleep 100 & wait) \
@@ -39,7 +39,7 @@ fn what_is_left_in_the_background_is_ended_even_without_a_pipe() {
 }
 
 #[test]
-fn a_process_that_bash_does_not_wait_for_may_still_finish_its_output() {
+fn a_background_process_may_finish_its_output() {
     let tree = TempTree::new("");
     let report = run(&turn(&tree), "echo through a substitution > >(cat)");
     assert_eq!(report.stdout.text(), "through a substitution\n");
@@ -99,7 +99,7 @@ fn calls_at_the_same_time_keep_to_themselves() {
 }
 
 #[test]
-fn a_command_gets_its_three_standard_files_and_none_of_ours() {
+fn a_command_inherits_only_its_standard_file_descriptors() {
     let tree = TempTree::new("");
     let report = run(&turn(&tree), "for f in /proc/$$/fd/*; do readlink $f; done");
     let spill = tree.beside();

@@ -40,7 +40,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_file_has_every_byte_as_it_came() {
+fn the_saved_file_has_every_byte() {
     let tree = TempTree::new("");
     let turn = turn(&tree, OutputStore::session(tree.beside()));
     for bytes in [51_200, 51_201, 262_144, 5_000_003] {
@@ -62,7 +62,7 @@ fn the_file_has_every_byte_as_it_came() {
 }
 
 #[test]
-fn no_folder_is_made_until_it_is_needed() {
+fn no_folder_is_created_until_it_is_needed() {
     let tree = TempTree::new("");
     let turn = turn(&tree, OutputStore::session(tree.beside()));
     run(&turn, "echo short");
@@ -108,7 +108,7 @@ fn names_cannot_be_guessed() {
 }
 
 #[test]
-fn a_stream_that_cannot_be_kept_does_not_fail_the_call() {
+fn output_that_cannot_be_saved_does_not_fail_the_call() {
     let tree = TempTree::new("file");
     let reason = |temp: PathBuf| {
         let turn = turn(&tree, OutputStore::session(temp));
@@ -137,9 +137,9 @@ fn a_stream_that_cannot_be_kept_does_not_fail_the_call() {
 }
 
 #[test]
-fn a_limit_of_the_process_on_its_files_is_heeded() {
+fn the_process_limit_on_file_size_is_respected() {
     // Writing beyond it would end the process with a signal.
-    let test = "bash_saved_output::a_limit_of_the_process_on_its_files_is_heeded";
+    let test = "bash_saved_output::the_process_limit_on_file_size_is_respected";
     for (before, bytes) in [("ulimit -f 60", 100_000), ("ulimit -f 1500", 6_000_000)] {
         testkit::in_own_process_after(before, test, || {
             let tree = TempTree::new("");
@@ -154,7 +154,7 @@ fn a_limit_of_the_process_on_its_files_is_heeded() {
 }
 
 #[test]
-fn a_planted_folder_is_refused_and_its_target_untouched() {
+fn a_planted_folder_is_refused() {
     let tree = TempTree::new("victim/");
     let name = format!("eyelet-{}", uid());
     let planted = tree.beside().join(&name);
@@ -185,7 +185,7 @@ fn a_planted_folder_is_refused_and_its_target_untouched() {
 }
 
 #[test]
-fn a_file_stops_at_its_limit_and_the_answer_says_so() {
+fn a_saved_file_stops_at_its_limit_and_the_reply_says_so() {
     let tree = TempTree::new("");
     let turn =
         |limit, all| turn(&tree, OutputStore::session(tree.beside()).with_limits(limit, all));
@@ -223,7 +223,7 @@ fn all_lines_of_a_long_output_are_counted() {
 }
 
 #[test]
-fn the_oldest_files_go_when_a_session_has_too_much() {
+fn the_oldest_files_are_removed_at_the_session_limit() {
     let tree = TempTree::new("");
     let turn = turn(&tree, OutputStore::session(tree.beside()).with_limits(100_000, 200_000));
     let files: Vec<_> = (0..5).map(|_| file(&run(&turn, LONG))).collect();
@@ -232,7 +232,7 @@ fn the_oldest_files_go_when_a_session_has_too_much() {
 }
 
 #[test]
-fn who_makes_others_go_says_so_and_so_does_who_looks_for_them() {
+fn removed_files_are_reported_now_and_when_read_later() {
     let tree = TempTree::new("");
     let turn = turn(&tree, OutputStore::session(tree.beside()).with_limits(100_000, 200_000));
     let first = run(&turn, LONG);
@@ -262,7 +262,7 @@ fn who_makes_others_go_says_so_and_so_does_who_looks_for_them() {
 }
 
 #[test]
-fn a_file_of_the_command_line_that_is_gone_says_why_that_may_be() {
+fn a_missing_file_of_the_command_line_says_why() {
     let tree = TempTree::new("");
     let here = turn(&tree, OutputStore::per_user(tree.beside()));
     let kept = file(&run(&here, LONG));
@@ -274,7 +274,7 @@ fn a_file_of_the_command_line_that_is_gone_says_why_that_may_be() {
 }
 
 #[test]
-fn files_that_are_being_written_never_take_more_than_the_session_has() {
+fn open_files_never_exceed_the_session_limit() {
     let tree = TempTree::new("");
     let turn = turn(&tree, OutputStore::session(tree.beside()).with_limits(100_000, 150_000));
     let report = run(&turn, "printf '%0100000d' 0; printf '%0100000d' 0 >&2");
@@ -294,7 +294,7 @@ fn a_session_removes_its_folder_when_it_ends() {
 }
 
 #[test]
-fn a_start_removes_the_folders_of_dead_sessions_and_of_no_live_one() {
+fn a_start_removes_only_folders_of_dead_sessions() {
     let tree = TempTree::new("");
     let live = turn(&tree, OutputStore::session(tree.beside()));
     let live_file = file(&run(&live, LONG));
@@ -327,7 +327,7 @@ fn files_of_the_command_line_outlive_it_for_a_day() {
 }
 
 #[test]
-fn files_that_earlier_commands_left_count_for_the_limit() {
+fn files_of_earlier_commands_count_toward_the_limit() {
     let tree = TempTree::new("");
     let kept = || {
         let spill = OutputStore::per_user(tree.beside()).with_limits(100_000, 150_000);
@@ -345,7 +345,7 @@ fn files_that_earlier_commands_left_count_for_the_limit() {
 }
 
 #[test]
-fn a_folder_that_a_cleaner_took_away_is_made_again() {
+fn a_folder_removed_by_a_cleaner_is_created_again() {
     let tree = TempTree::new("");
     for spill in [OutputStore::session(tree.beside()), OutputStore::per_user(tree.beside())] {
         let turn = turn(&tree, spill);
@@ -356,7 +356,7 @@ fn a_folder_that_a_cleaner_took_away_is_made_again() {
 }
 
 #[test]
-fn a_kept_file_can_be_reached_under_a_root() {
+fn a_saved_file_is_readable_with_roots() {
     let tree = TempTree::new("");
     let root = || Root::open(tree.path()).expect("it is there");
     let first = turn(&tree, OutputStore::per_user(tree.beside())).with_root(root());

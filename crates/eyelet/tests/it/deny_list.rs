@@ -96,7 +96,7 @@ fn listings_and_searches_leave_out_what_is_hidden() {
 }
 
 #[test]
-fn the_case_of_letters_does_not_count_and_a_star_stays_in_its_directory() {
+fn deny_globs_ignore_case_and_stars_match_no_slash() {
     let tree = TempTree::new("A/Secret.TXT = x\nA/b/secret.txt = y\nsecret.txt.old = z");
     let turn = denying(tree.path(), &["a/*.txt"]);
     let read = |path: &str| ask(&turn, "read", json!({ "path": path }));
@@ -126,7 +126,7 @@ fn a_glob_that_is_none_is_refused() {
 }
 
 #[test]
-fn folders_of_secrets_are_hidden_in_a_home_that_is_a_root() {
+fn secrets_are_denied_if_the_home_directory_is_a_root() {
     let tree = TempTree::new("notes = plain\n.config/other = plain");
     for secret in eyelet::SECRETS {
         match secret.ends_with(".json")
@@ -158,7 +158,7 @@ fn folders_of_secrets_are_hidden_in_a_home_that_is_a_root() {
 }
 
 #[test]
-fn reading_anywhere_lifts_the_roots_and_not_what_is_hidden() {
+fn the_scope_everything_keeps_the_deny_list() {
     let tree = TempTree::new("root/f = inside\nhome/.ssh/id = CANARY\nhome/notes = plain");
     let home = tree.path().join("home");
     let turn = denying(&tree.path().join("root"), &[])

@@ -125,7 +125,7 @@ fn the_envelope_holds_content_and_success() {
 }
 
 #[test]
-fn the_newest_file_stands_first_and_equal_times_go_by_path() {
+fn matches_are_sorted_newest_first_then_by_path() {
     let tree = TempTree::new("b = x\n a/z = x\n a-b = x\n new = x\n old = x");
     for name in ["b", "a/z", "a-b"] {
         tree.modified(name, 50);

@@ -47,7 +47,7 @@ fn paths_that_programs_expand_are_plain_names_inside_the_root() {
 }
 
 #[test]
-fn paths_to_the_top_are_outside_and_the_roots_own_names_are_inside() {
+fn parents_of_a_root_are_outside_and_its_names_inside() {
     let tree = TempTree::new("f = x");
     let turn = confined(tree.path());
     for path in ["/", "//etc", "/..", "/etc/..", "/../..", "..", "../.."] {
@@ -170,7 +170,7 @@ fn random_path(tree: &TempTree, random: &mut fastrand::Rng) -> String {
 }
 
 #[test]
-fn nothing_outside_is_named_read_or_matched_on_random_trees_of_links() {
+fn random_symlink_trees_never_lead_outside() {
     each_seed(150, |random| {
         let tree = random_tree(random);
         let beside = tree.beside();

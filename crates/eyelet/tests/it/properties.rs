@@ -154,7 +154,7 @@ fn any_arguments_get_an_answer_in_both_dialects_within_bounds() {
 }
 
 #[test]
-fn pages_of_a_listing_hold_every_entry_once_for_any_page_size() {
+fn pages_of_any_size_list_every_entry_once() {
     each_seed(60, |random| {
         let tree = random_tree(random);
         let turn = turn(tree.path());
@@ -208,7 +208,7 @@ fn pages_of_a_file_join_to_the_file_for_any_page_size() {
 }
 
 #[test]
-fn a_description_names_each_of_its_tools_default_limits_and_is_short() {
+fn descriptions_are_short_and_name_the_default_limits() {
     for tool in definitions() {
         let told = tool.description.clone() + &tool.input_schema.to_string();
         assert!(told.len() < 2500, "{}: {} bytes", tool.name, told.len());

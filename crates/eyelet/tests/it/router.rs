@@ -79,7 +79,7 @@ fn an_error_is_an_envelope_with_code_and_message() {
 }
 
 #[test]
-fn a_panic_of_a_tool_is_fatal_and_the_router_goes_on() {
+fn a_panic_is_fatal_and_the_router_continues() {
     let outcome = echo(r#"{"text":"panic"}"#);
     assert_eq!(outcome.as_ref().err(), Some(&FunctionCallError::Fatal("echo panicked".to_owned())));
     let envelope = Envelope::new(&outcome, AttachmentMode::Omit).to_json();
@@ -91,7 +91,7 @@ fn a_panic_of_a_tool_is_fatal_and_the_router_goes_on() {
 }
 
 #[test]
-fn no_answer_is_above_the_last_cap_in_either_dialect() {
+fn no_reply_exceeds_the_hard_limit() {
     let output = echo(r#"{"text":"big"}"#).unwrap();
     let FunctionCallError::RespondToModel(error) = output.function().unwrap_err() else {
         panic!("not for the host")
@@ -127,7 +127,7 @@ fn definitions_come_in_the_form_of_each_host() {
 }
 
 #[test]
-fn a_further_tool_counts_how_far_it_is_and_sees_a_cancel() {
+fn a_hosts_tool_reports_progress_and_sees_a_cancel() {
     let (progress, cancel) = (Progress::default(), CancelFlag::default());
     let turn = TurnContext::new("/", SandboxPolicy::Off).unwrap();
     let turn = turn.with_progress(progress.clone()).with_cancel(cancel.clone());

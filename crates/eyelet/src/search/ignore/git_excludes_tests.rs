@@ -13,7 +13,7 @@ fn excludes(variables: &[(&str, &str)], files: &[(&str, &str)]) -> Option<PathBu
 }
 
 #[test]
-fn without_a_configuration_the_default_counts() {
+fn the_default_path_applies_without_a_configuration() {
     assert_eq!(excludes(&[], &[]), None);
     assert_eq!(excludes(&[("HOME", "/h")], &[]), Some("/h/.config/git/ignore".into()));
     let both = [("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")];
@@ -21,7 +21,7 @@ fn without_a_configuration_the_default_counts() {
 }
 
 #[test]
-fn the_users_configuration_is_asked_before_the_systems() {
+fn the_users_configuration_precedes_the_systems() {
     let home = [("HOME", "/h")];
     let own = ("/h/.gitconfig", "[core]\n\texcludesFile = ~/own\n");
     let system = ("/etc/gitconfig", "excludesfile=/system");

@@ -5,7 +5,7 @@ use ignore::Match;
 use super::{MAX_COST, cost, include, is_dot_file, nested_braces, parse};
 
 #[test]
-fn a_name_is_hidden_that_starts_with_a_dot_and_does_not_end_in_one() {
+fn dot_files_start_but_do_not_end_with_a_dot() {
     let hidden = |path| is_dot_file(Path::new(path));
     assert!(hidden("/a/.b") && hidden(".b"));
     assert!(!hidden("/.a/b") && !hidden("/a/.b.") && !hidden("/a/..."));
@@ -20,7 +20,7 @@ fn an_ignore_file_ends_at_a_line_that_is_not_utf8() {
 }
 
 #[test]
-fn a_hundred_thousand_plain_rules_are_affordable_and_as_many_automata_are_not() {
+fn the_cost_limit_allows_100000_plain_rules_but_not_wildcards() {
     let rules = |line: &str| format!("{line}\n").repeat(100_000);
     assert!(
         cost(rules("a-name-of-some-fifty-characters-in-an-ignore-file-x").as_bytes()) <= MAX_COST
