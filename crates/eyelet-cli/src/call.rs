@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use eyelet::limits::MAX_ARGUMENT_BYTES;
 use eyelet::{
-    Attached, Envelope, ErrorCode, FunctionCallError, ToolError, ToolInvocation, ToolOutput,
+    AttachmentMode, Envelope, ErrorCode, FunctionCallError, ToolError, ToolInvocation, ToolOutput,
     ToolRouter,
 };
 
@@ -31,7 +31,7 @@ pub(crate) fn run(command: &Call, before: &Surroundings) -> Result<ExitCode, Fai
 pub(crate) fn envelope(
     outcome: &Result<ToolOutput, FunctionCallError>,
 ) -> Result<ExitCode, Failure> {
-    let envelope = Envelope::of(outcome, Attached::Inline);
+    let envelope = Envelope::new(outcome, AttachmentMode::Inline);
     show::json(&envelope)?;
     Ok(if envelope.ok { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
@@ -41,7 +41,6 @@ fn outcome(
     before: &Surroundings,
 ) -> Result<Result<ToolOutput, FunctionCallError>, Failure> {
     let turn = turn::build(&before.with(&command.surroundings))?;
-    let turn = if command.text { turn } else { turn.with_data_alone() };
     let arguments = match arguments(&command.arguments) {
         Ok(arguments) => arguments,
         Err(error) => return Ok(Err(error.into())),

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use eyelet::{PrivateTemp, Reach, Root, SandboxPolicy, Spill, ToolRouter};
+use eyelet::{OutputStore, PathScope, PrivateTemp, Root, SandboxPolicy, ToolRouter};
 use eyelet_mcp::{Options, Token, WorkingDirectory};
 
 use crate::args::{Http, Mcp, Surroundings};
@@ -19,7 +19,7 @@ pub(crate) fn run(command: &Mcp, before: &Surroundings) -> Result<ExitCode, Fail
     let surroundings = before.with(&command.surroundings);
     let policy = surroundings.sandbox.map_or(SandboxPolicy::WorkspaceWrite, Into::into);
     let router = router(command, policy)?;
-    let spill = Arc::new(turn::limited(Spill::session(turn::temp_dir()), &surroundings));
+    let spill = Arc::new(turn::limited(OutputStore::session(turn::temp_dir()), &surroundings));
     let turn = turn::unconfined(&surroundings, policy, PrivateTemp::session)?;
     let mut ceiling: Vec<_> = turn::roots(&surroundings)?.into_iter().map(Arc::new).collect();
     if ceiling.is_empty() {
@@ -28,8 +28,8 @@ pub(crate) fn run(command: &Mcp, before: &Surroundings) -> Result<ExitCode, Fail
     let roots: Vec<_> = ceiling.iter().map(|root| root.path().to_owned()).collect();
     let turn = turn::with_hidden(&surroundings, turn, &roots)?;
     let options = Options {
-        reach: if surroundings.read_anywhere { Reach::Everything } else { Reach::Roots },
-        turn: turn.with_spill(Arc::clone(&spill)),
+        reach: if surroundings.read_anywhere { PathScope::Everything } else { PathScope::Roots },
+        turn: turn.with_output_store(Arc::clone(&spill)),
         spill,
         ceiling,
         working_directory: match surroundings.cwd {

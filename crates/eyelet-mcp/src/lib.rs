@@ -26,7 +26,7 @@ mod wire;
 
 use std::sync::Arc;
 
-use eyelet::{Reach, Root, Spill, ToolDefinition, ToolRouter, TurnContext};
+use eyelet::{OutputStore, PathScope, Root, ToolDefinition, ToolRouter, TurnContext};
 
 pub use http::{Http, serve_http};
 pub use stdio::serve_stdio;
@@ -38,11 +38,11 @@ pub struct Options {
     /// The surroundings of every call, without roots.
     pub turn: TurnContext,
     /// The folder of this server, removed when it ends.
-    pub spill: Arc<Spill>,
+    pub spill: Arc<OutputStore>,
     /// The directories that calls are confined to; a client's roots can only narrow them.
     pub ceiling: Vec<Arc<Root>>,
     /// Whether tools that take a path are confined at all.
-    pub reach: Reach,
+    pub reach: PathScope,
     /// Whether the working directory was asked for.
     pub working_directory: WorkingDirectory,
     /// The form of replies.

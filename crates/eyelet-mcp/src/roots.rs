@@ -29,7 +29,7 @@ pub(crate) fn turn(options: &Options, uris: Option<&[String]>) -> TurnContext {
         Some(Ok(moved)) => moved,
         Some(Err(_)) | None => turn,
     };
-    turn.confined_to(roots).with_reach(options.reach)
+    turn.confined_to(roots).with_path_scope(options.reach)
 }
 
 /// What both sides allow. Without a ceiling the client's roots stand alone.

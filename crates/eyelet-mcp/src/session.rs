@@ -202,7 +202,7 @@ impl ServerHandler for Session {
         let turn = if run::is_budgeted(self.shared.options.reply) {
             turn.with_reply_budget(self.budget(&context))
         } else {
-            turn.with_data_alone()
+            turn
         };
         let written = written_arguments(&context).filter(|raw| raw != "null");
         let arguments = written.or_else(|| serde_json::to_string(&request.arguments?).ok());

@@ -3,6 +3,7 @@
 mod agents;
 mod built;
 mod conformance;
+mod import_cycles;
 mod mcp_clients;
 mod needs;
 mod pytest;

@@ -3,7 +3,9 @@
 use std::process::Command;
 
 use super::needs::{CLIPPY, NPM, Need, PYTHON, ROOT, RUSTFMT, STRACE};
-use super::{agents, conformance, mcp_clients, pytest, ripgrep, second_user, spec_rules};
+use super::{
+    agents, conformance, import_cycles, mcp_clients, pytest, ripgrep, second_user, spec_rules,
+};
 use super::{built, skipped};
 use crate::faults;
 use crate::workspace::{Workspace, run};
@@ -44,6 +46,14 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[],
         after: &[],
         run: spec_rules::check,
+    },
+    Step {
+        name: "imports",
+        about: "no modules import each other in a cycle",
+        set: Set::Basic,
+        needs: &[],
+        after: &[],
+        run: |workspace| import_cycles::check(&workspace.root),
     },
     Step {
         name: "clippy",

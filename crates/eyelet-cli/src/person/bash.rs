@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use eyelet::{Attached, ToolOutput};
+use eyelet::{AttachmentMode, ToolOutput};
 use serde_json::{Map, Value};
 
 use super::Arguments;
@@ -20,7 +20,7 @@ pub(crate) fn run(command: &Bash, before: &Surroundings) -> Result<ExitCode, Fai
         .with("command", command.command.as_str())
         .maybe("timeout_secs", command.timeout_secs)
         .maybe("keep", command.keep.map(Keep::as_str));
-    let outcome = arguments.call("bash", &turn.with_data_alone());
+    let outcome = arguments.call("bash", &turn);
     if command.common.json {
         call::envelope(&outcome)?;
         return Ok(outcome.map_or(COULD_NOT_RUN.into(), |output| exit_code(&data(&output))));
@@ -44,7 +44,7 @@ fn could_not_run(failure: Failure) -> Failure {
 
 /// The report as data; an answer above the last cap has none.
 fn data(output: &ToolOutput) -> Map<String, Value> {
-    let data = output.data(Attached::LeftOut).ok();
+    let data = output.data(AttachmentMode::Omit).ok();
     data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default()
 }
 

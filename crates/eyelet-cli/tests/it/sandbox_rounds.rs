@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use eyelet::tools::{Bash, BashArgs, Read, ReadArgs};
 use eyelet::{
-    CancelFlag, Environment, PrivateTemp, Root, SandboxPolicy, SandboxSettings, Spill, Tool as _,
-    TurnContext,
+    CancelFlag, Environment, OutputStore, PrivateTemp, Root, SandboxPolicy, SandboxSettings,
+    Tool as _, TurnContext,
 };
 use eyelet_sandbox::{ProcessStat, Supervisor, Tier, TierChoice};
 use rustix::process::{Pid, Signal, kill_process};
@@ -184,7 +184,7 @@ pub(crate) fn session(workspace: &Workspace, tier: Tier) -> TurnContext {
         .unwrap()
         .with_root(Root::open(workspace.tree.path()).unwrap())
         .with_environment(environment)
-        .with_spill(Arc::new(Spill::session(workspace.tree.beside())))
+        .with_output_store(Arc::new(OutputStore::session(workspace.tree.beside())))
         .with_sandbox_settings(Arc::new(settings))
 }
 
