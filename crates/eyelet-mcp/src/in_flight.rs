@@ -1,50 +1,50 @@
-//! The calls that run, so that all of them can be stopped.
+//! The calls in flight, so that a shutdown can cancel all of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use eyelet::CancelFlag;
 
-/// The calls that run.
+/// The calls in flight. Clones share the same set.
 #[derive(Clone, Default)]
-pub(crate) struct Calls(Arc<Mutex<State>>);
+pub(crate) struct InFlight(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     next: u64,
     flags: HashMap<u64, CancelFlag>,
-    is_over: bool,
+    is_shut_down: bool,
 }
 
-/// One call; dropped, it does not run any more.
-pub(crate) struct Running {
-    calls: Calls,
+/// Registers one call for as long as it lives.
+pub(crate) struct InFlightCall {
+    in_flight: InFlight,
     number: u64,
     flag: CancelFlag,
 }
 
-impl Calls {
-    pub(crate) fn begin(&self) -> Running {
+impl InFlight {
+    pub(crate) fn register(&self) -> InFlightCall {
         let flag = CancelFlag::default();
         let mut state = self.state();
-        if state.is_over {
+        if state.is_shut_down {
             flag.cancel();
         }
         state.next += 1;
         let number = state.next;
         state.flags.insert(number, flag.clone());
         drop(state);
-        Running { calls: self.clone(), number, flag }
+        InFlightCall { in_flight: self.clone(), number, flag }
     }
 
-    /// Stops every call, and those that come later.
+    /// Cancels every call, including those that are registered later.
     pub(crate) fn cancel_all(&self) {
         let mut state = self.state();
-        state.is_over = true;
+        state.is_shut_down = true;
         state.flags.values().for_each(CancelFlag::cancel);
     }
 
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.state().flags.is_empty()
     }
 
@@ -53,14 +53,14 @@ impl Calls {
     }
 }
 
-impl Running {
-    pub(crate) fn flag(&self) -> &CancelFlag {
+impl InFlightCall {
+    pub(crate) fn cancel_flag(&self) -> &CancelFlag {
         &self.flag
     }
 }
 
-impl Drop for Running {
+impl Drop for InFlightCall {
     fn drop(&mut self) {
-        self.calls.state().flags.remove(&self.number);
+        self.in_flight.state().flags.remove(&self.number);
     }
 }

@@ -5,8 +5,12 @@ use super::*;
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// Fills every thread of a kind with work that waits; dropping the sender ends it.
-fn fill(pool: &Pool, load: Load, threads: usize) -> (std::sync::mpsc::Sender<()>, Receiver<()>) {
+/// Blocks every thread of a kind until the sender is dropped.
+fn fill(
+    pool: &ThreadPool,
+    load: Load,
+    threads: usize,
+) -> (std::sync::mpsc::Sender<()>, Receiver<()>) {
     let (hold, held) = channel::<()>();
     let held = Arc::new(Mutex::new(held));
     let (started, starts) = channel();
@@ -23,8 +27,8 @@ fn fill(pool: &Pool, load: Load, threads: usize) -> (std::sync::mpsc::Sender<()>
 }
 
 #[test]
-fn beyond_its_threads_and_queue_a_kind_is_busy_and_the_others_are_not() {
-    let pool = Pool::new();
+fn a_kind_with_a_full_queue_is_busy_and_others_are_not() {
+    let pool = ThreadPool::new();
     let (hold, _starts) = fill(&pool, Load::Command, MAX_COMMANDS);
     let mut queued = 0;
     while pool.run(Load::Command, || {}).is_ok() {
@@ -50,8 +54,8 @@ fn beyond_its_threads_and_queue_a_kind_is_busy_and_the_others_are_not() {
 }
 
 #[test]
-fn work_that_panics_leaves_its_thread_to_the_next() {
-    let pool = Pool::new();
+fn a_panic_does_not_end_the_thread() {
+    let pool = ThreadPool::new();
     for _ in 0..MAX_WALKS * 2 {
         pool.run(Load::Walk, || panic!("as the test wants it")).unwrap();
     }

@@ -1,4 +1,4 @@
-//! One call: on a thread of its kind, with progress told and a cancel heeded.
+//! One tool call: runs it on a pool thread, reports progress, passes on a cancel.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,58 +12,58 @@ use rmcp::{ErrorData, RoleServer};
 use tokio::sync::oneshot;
 
 use crate::metrics::Outcome;
-use crate::outbox::{Outbox, answered};
 use crate::reply::{self, Reply};
-use crate::{ReplyForm, Shared};
+use crate::server::Server;
+use crate::stdout_writer::{StdoutWriter, already_answered};
 
-/// How often progress is told. Clients that time out do so after more than five seconds.
+/// How often progress is reported. Clients that time out wait at least five seconds.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A call that took longer is answered through the protocol, which then tells no more progress of it.
-const QUICK: Duration = Duration::from_secs(1);
+/// A call that took longer is answered through `rmcp`, so that no progress follows its answer.
+const DIRECT_ANSWER_TIME: Duration = Duration::from_secs(1);
 
-/// A call that is to run.
+/// A call to run.
 pub(crate) struct Call {
     pub(crate) tool: &'static str,
     pub(crate) arguments: String,
     pub(crate) turn: TurnContext,
     pub(crate) load: Load,
-    /// What the tool counts.
+    /// What the tool counts, for progress messages.
     pub(crate) counts: &'static str,
 }
 
-/// Where an answer may go without the protocol.
-struct FirstHand {
-    outbox: Arc<Outbox>,
+/// Lets the pool thread write the answer itself.
+struct DirectAnswer {
+    writer: Arc<StdoutWriter>,
     id: RequestId,
     until: Instant,
 }
 
-/// Runs the call to its end. A quick one answers through `outbox` by itself.
+/// Runs the call to its end. If it is quick, its thread writes the answer through `writer`.
 pub(crate) async fn run(
-    shared: &Arc<Shared>,
+    server: &Arc<Server>,
     call: Call,
     context: &RequestContext<RoleServer>,
-    outbox: Option<&Arc<Outbox>>,
+    writer: Option<&Arc<StdoutWriter>>,
 ) -> Result<CallToolResult, ErrorData> {
     let start = Instant::now();
     let name = call.tool;
     let (counts, progress) = (call.counts, Progress::default());
-    let first_hand = outbox.map(|outbox| FirstHand {
-        outbox: Arc::clone(outbox),
+    let direct = writer.map(|writer| DirectAnswer {
+        writer: Arc::clone(writer),
         id: context.id.clone(),
-        until: start + QUICK,
+        until: start + DIRECT_ANSWER_TIME,
     });
-    let failed = |error| Answer::from(reply::render(Err(error), shared.options.reply));
-    let answer = match begin(shared, call, &progress, first_hand) {
+    let failed = |error| Answer::from(reply::render(Err(error), server.options.reply));
+    let answer = match start_call(server, call, &progress, direct) {
         Ok((answer, flag)) => {
-            let telling = tell_progress(context, &progress, counts, start);
+            let reporting = report_progress(context, &progress, counts, start);
             let waiting = async {
                 tokio::select! {
-                    // Nothing is told of a call that has its answer.
+                    // The answer first: no progress may follow it.
                     biased;
                     answer = answer => answer.map_err(|_| lost()),
-                    () = telling => Err(lost()),
+                    () = reporting => Err(lost()),
                 }
             };
             let mut waiting = std::pin::pin!(waiting);
@@ -79,13 +79,13 @@ pub(crate) async fn run(
         Err(error) => failed(error),
     };
     let Answer { result, is_error, shown, withheld } = answer;
-    shared.metrics.add(name, &Outcome { time: start.elapsed(), is_error, shown, withheld });
-    result.ok_or_else(answered)
+    server.metrics.add(name, &Outcome { time: start.elapsed(), is_error, shown, withheld });
+    result.ok_or_else(already_answered)
 }
 
-/// What is left to be said of a call.
+/// The outcome of a call.
 struct Answer {
-    /// Nothing where the client has it.
+    /// `None` if the pool thread has written it.
     result: Option<CallToolResult>,
     is_error: bool,
     shown: u64,
@@ -98,28 +98,28 @@ impl From<Reply> for Answer {
     }
 }
 
-/// Hands the call to a thread. Its answer comes later; the flag stops it.
-fn begin(
-    shared: &Arc<Shared>,
+/// Hands the call to a pool thread. Returns the receiver of its answer and the flag that cancels it.
+fn start_call(
+    server: &Arc<Server>,
     call: Call,
     progress: &Progress,
-    first_hand: Option<FirstHand>,
+    direct: Option<DirectAnswer>,
 ) -> Result<(oneshot::Receiver<Answer>, eyelet::CancelFlag), FunctionCallError> {
     let (sender, receiver) = oneshot::channel();
-    let running = shared.calls.begin();
-    let flag = running.flag().clone();
+    let in_flight = server.in_flight.register();
+    let flag = in_flight.cancel_flag().clone();
     let turn = call.turn.with_cancel(flag.clone()).with_progress(progress.clone());
-    let (form, server) = (shared.options.reply, Arc::clone(shared));
+    let (form, shared) = (server.options.reply, Arc::clone(server));
     let (tool, arguments) = (call.tool, call.arguments);
     let work = move || {
-        let outcome = server.router.call(&ToolInvocation::new(tool, arguments, &turn));
+        let outcome = shared.router.call(&ToolInvocation::new(tool, arguments, &turn));
         let reply = reply::render(outcome, form);
-        // What it holds of the server goes before the answer does.
-        drop((turn, running, server));
-        let answer = match first_hand.filter(|to| Instant::now() < to.until) {
-            Some(FirstHand { outbox, id, .. }) => {
+        // Release the server before answering: a client may end it as soon as it has the answer.
+        drop((turn, in_flight, shared));
+        let answer = match direct.filter(|direct| Instant::now() < direct.until) {
+            Some(DirectAnswer { writer, id, .. }) => {
                 let Reply { result, is_error, shown, withheld } = reply;
-                outbox.answer(id, result).map(|()| Answer {
+                writer.answer(id, result).map(|()| Answer {
                     result: None,
                     is_error,
                     shown,
@@ -128,12 +128,12 @@ fn begin(
             }
             None => Ok(reply.into()),
         };
-        // Where it could not be written, the call is told to be lost.
+        // On a failure the sender is dropped, and `run` reports the call as lost.
         if let Ok(answer) = answer {
             let _ = sender.send(answer);
         }
     };
-    if shared.pool.run(call.load, work).is_err() {
+    if server.pool.run(call.load, work).is_err() {
         let message = "too many calls wait already; call again when some of them have answered";
         return Err(ToolError::new(ErrorCode::Busy, message).into());
     }
@@ -144,8 +144,8 @@ fn lost() -> FunctionCallError {
     FunctionCallError::Fatal("the call ended without an answer".to_owned())
 }
 
-/// Tells the client from time to time how far the call is, where it asked for that. Never ends.
-async fn tell_progress(
+/// Reports progress until it is dropped, if the client asked for it.
+async fn report_progress(
     context: &RequestContext<RoleServer>,
     progress: &Progress,
     counts: &str,
@@ -158,20 +158,12 @@ async fn tell_progress(
         tokio::time::sleep(PROGRESS_INTERVAL).await;
         let seconds = start.elapsed().as_secs();
         let message = match progress.count() {
-            // The program `rg` does not tell how far it is.
+            // The program `rg` reports no counts.
             0 => format!("{seconds} s"),
             count => format!("{count} {counts}, {seconds} s"),
         };
-        let told = ProgressNotificationParam::new(token.clone(), seconds as f64);
-        // A client that does not listen any more is told by its wire.
-        let _ = context.peer.notify_progress(told.with_message(message)).await;
-    }
-}
-
-/// Whether replies keep to a budget.
-pub(crate) fn is_budgeted(form: ReplyForm) -> bool {
-    match form {
-        ReplyForm::Text => true,
-        ReplyForm::Envelope | ReplyForm::Structured => false,
+        let report = ProgressNotificationParam::new(token.clone(), seconds as f64);
+        // The transport notices a closed connection.
+        let _ = context.peer.notify_progress(report.with_message(message)).await;
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-fn lines(pieces: &[&[u8]]) -> Vec<String> {
+fn lines(chunks: &[&[u8]]) -> Vec<String> {
     let mut found = Vec::new();
     let mut add = |line: Line<'_>| {
         found.push(match line {
@@ -9,23 +9,23 @@ fn lines(pieces: &[&[u8]]) -> Vec<String> {
             Line::TooLong => "too long".to_owned(),
         });
     };
-    let mut splitter = Splitter::default();
-    for piece in pieces {
-        splitter.push(piece, &mut add);
+    let mut decoder = LineDecoder::default();
+    for chunk in chunks {
+        decoder.push(chunk, &mut add);
     }
-    splitter.finish(&mut add);
+    decoder.finish(&mut add);
     found
 }
 
 #[test]
-fn lines_come_whole_however_the_stream_is_cut() {
+fn lines_are_complete_wherever_the_chunks_end() {
     assert_eq!(lines(&[b"a\nb", b"c\n", b"", b"\nd"]), ["a", "bc", "", "d"]);
     assert_eq!(lines(&[b"a\n"]), ["a"]);
     assert_eq!(lines(&[]), [""; 0]);
 }
 
 #[test]
-fn a_line_above_the_limit_is_told_once_and_the_next_one_comes() {
+fn a_line_above_the_limit_is_reported_once_and_skipped() {
     let long = vec![b'x'; MAX_LINE_BYTES];
     let whole = format!("{MAX_LINE_BYTES} bytes");
     assert_eq!(lines(&[&long, b"\nnext\n"]), [whole.as_str(), "next"]);

@@ -1,7 +1,7 @@
-//! Threads for the tools: so many of each kind at once, a queue behind them, then `busy`.
+//! The threads that run tools: a limited number per kind of load, a queue per kind, then `busy`.
 //!
-//! Each kind has its own threads and queue, so that a flood of one does not hold up the others.
-//! Threads stay: a command dies with the thread that started it.
+//! Each kind has its own threads and queue, so that many calls of one kind do not delay the others.
+//! Threads never exit, because the system kills a command together with the thread that started it.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,19 +12,19 @@ use eyelet::limits::{MAX_COMMANDS, MAX_QUEUE, MAX_READS, MAX_WALKS};
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The threads of every kind.
-pub(crate) struct Pool {
+/// The threads of every kind of load.
+pub(crate) struct ThreadPool {
     reads: Arc<Lane>,
     walks: Arc<Lane>,
     commands: Arc<Lane>,
 }
 
-/// There is no place for more work of this kind.
+/// The queue of this kind is full.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Busy;
 
 struct Lane {
-    most_threads: usize,
+    max_threads: usize,
     queue: Mutex<Queue>,
     wake: Condvar,
 }
@@ -36,15 +36,15 @@ struct Queue {
     idle: usize,
 }
 
-impl Pool {
+impl ThreadPool {
     pub(crate) fn new() -> Self {
-        let lane = |most_threads| {
-            Arc::new(Lane { most_threads, queue: Mutex::default(), wake: Condvar::new() })
+        let lane = |max_threads| {
+            Arc::new(Lane { max_threads, queue: Mutex::default(), wake: Condvar::new() })
         };
-        Pool { reads: lane(MAX_READS), walks: lane(MAX_WALKS), commands: lane(MAX_COMMANDS) }
+        ThreadPool { reads: lane(MAX_READS), walks: lane(MAX_WALKS), commands: lane(MAX_COMMANDS) }
     }
 
-    /// Runs `work` as soon as a thread of its kind is free.
+    /// Runs `work` as soon as a thread for `load` is free.
     pub(crate) fn run(&self, load: Load, work: impl FnOnce() + Send + 'static) -> Result<(), Busy> {
         match load {
             Load::Read => &self.reads,
@@ -62,12 +62,12 @@ impl Lane {
             return Err(Busy);
         }
         queue.work.push_back(work);
-        if queue.work.len() > queue.idle && queue.threads < self.most_threads {
+        if queue.work.len() > queue.idle && queue.threads < self.max_threads {
             let lane = Arc::clone(self);
             let name = "eyelet-tool".to_owned();
-            match std::thread::Builder::new().name(name).spawn(move || lane.work_off()) {
+            match std::thread::Builder::new().name(name).spawn(move || lane.run_queue()) {
                 Ok(_) => queue.threads += 1,
-                // Those that are there will come to it.
+                // One of the existing threads runs it later.
                 Err(_) if queue.threads > 0 => {}
                 Err(_) => {
                     queue.work.pop_back();
@@ -80,12 +80,12 @@ impl Lane {
         Ok(())
     }
 
-    fn work_off(&self) {
+    fn run_queue(&self) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(work) = queue.work.pop_front() {
                 drop(queue);
-                // The router answers for a tool that panics; this keeps the thread for the next.
+                // The router already catches panics of tools; this keeps the thread alive in any case.
                 let _ = catch_unwind(AssertUnwindSafe(work));
                 queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
                 continue;
@@ -98,5 +98,5 @@ impl Lane {
 }
 
 #[cfg(test)]
-#[path = "pool_tests.rs"]
+#[path = "thread_pool_tests.rs"]
 mod tests;
