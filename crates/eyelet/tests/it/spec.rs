@@ -61,7 +61,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("unit", include_str!("../../../eyelet-mcp/src/thread_pool_tests.rs")),
     ("unit", include_str!("../../../eyelet-mcp/src/roots_tests.rs")),
     ("unit", include_str!("../../../eyelet-mcp/src/line_codec_tests.rs")),
-    ("unit", include_str!("../../../eyelet-sandbox/src/linux/reach_tests.rs")),
+    ("unit", include_str!("../../../eyelet-sandbox/src/linux/resolve_tests.rs")),
     ("unit", include_str!("../../src/bound/budget_tests.rs")),
     ("unit", include_str!("../../src/bound/lines_tests.rs")),
     ("unit", include_str!("../../src/bound/capture_tests.rs")),

@@ -1,10 +1,10 @@
-//! What a machine can enforce, and what that leaves open.
+//! What a machine can enforce, and which gaps remain.
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::{Network, Policy, SandboxRequest, Tier, TierChoice};
+use crate::request::Tier;
 
-/// What a supervisor found out about the machine. Nothing of the examination stays behind.
+/// What the machine supports, as a supervisor found out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The kernel's release.
@@ -13,40 +13,39 @@ pub struct Machine {
     pub is_root: bool,
     /// Why namespaces cannot be used, if they cannot.
     pub namespaces_refused: Option<String>,
-    /// The version of Landlock; 0 where there is none.
+    /// The version of Landlock; 0 if the kernel has none.
     pub landlock_abi: i32,
-    /// Whether system calls can be filtered.
+    /// Whether system calls can be filtered with seccomp.
     pub has_seccomp: bool,
-    /// Whether a sandbox can have its own limit of processes.
+    /// Whether each sandbox can have its own process limit.
     pub has_own_pid_limit: bool,
 }
 
-/// The least version of Landlock that the second tier needs: before it, files could be emptied.
-pub(crate) const LEAST_LANDLOCK: i32 = 3;
-/// From this version on Landlock stops signals and abstract sockets.
+/// The second tier requires this version of Landlock: earlier ones do not restrict truncation.
+pub(crate) const MIN_LANDLOCK: i32 = 3;
+/// Since this version, Landlock restricts signals and abstract sockets.
 pub(crate) const SCOPED_LANDLOCK: i32 = 6;
 
-/// How many repositories below the roots are protected, submodules and worktrees counted.
+/// How many repositories below the roots are protected, including submodules and worktrees.
 pub const MAX_REPOSITORIES: usize = 256;
-/// How many entries are looked at for them.
+/// How many directory entries the search for them examines.
 pub const MAX_LOOKED_AT: usize = 10_000;
 
 impl Machine {
-    /// The tier in which commands run here.
+    /// The tier in which commands run on this machine.
     pub fn tier(&self) -> Option<Tier> {
         if !self.has_seccomp {
             None
         } else if self.namespaces_refused.is_none() {
             Some(Tier::Namespaces)
-        } else if self.landlock_abi >= LEAST_LANDLOCK {
+        } else if self.landlock_abi >= MIN_LANDLOCK {
             Some(Tier::Landlock)
         } else {
             None
         }
     }
 
-    /// What is not protected in `tier` on this machine, one sentence each, and whether
-    /// `--strict` refuses to run for it.
+    /// What `tier` does not protect on this machine.
     pub fn gaps(&self, tier: Tier) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut gap = |what: &str, refused| {
@@ -83,7 +82,7 @@ impl Machine {
         gaps
     }
 
-    /// What would make the machine enforce more.
+    /// How to make the machine enforce more.
     pub fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
         if let Some(reason) = &self.namespaces_refused {
@@ -110,22 +109,11 @@ impl Machine {
     }
 }
 
-/// Something that is not protected.
+/// One thing that is not protected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
-    /// What.
+    /// One sentence that describes it.
     pub what: String,
-    /// Whether `--strict` refuses to run a command for it.
+    /// Whether `--strict` refuses to run commands because of it.
     pub is_refused_by_strict: bool,
-}
-
-impl SandboxRequest {
-    /// Asks what the machine can enforce.
-    pub(crate) fn examination() -> Self {
-        SandboxRequest {
-            tier: TierChoice::Only(Tier::Namespaces),
-            network: Network::Off,
-            ..SandboxRequest::new(Policy::ReadOnly, None)
-        }
-    }
 }

@@ -1,5 +1,5 @@
-//! The outer process, which the caller started: it chooses the tier, watches the line to the caller and
-//! the inner process, and looks after protected paths when nothing of the command is left.
+//! The monitor, which the caller starts: chooses the tier, watches the caller and the init process, and
+//! restores protected paths when all processes of the command are gone.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -15,20 +15,21 @@ use rustix::process::{
 };
 
 use super::guard::Guard;
-use super::inner::{Asked, Inner, Setup, SetupFailure, asked, silence, tell};
+use super::init::{Init, Setup, SetupFailure, StopRequest, release_outputs, report, stop_request};
 use super::sys::{self, Forked};
-use super::{landlock, namespaces, reach, tree};
-use crate::doctor::Machine;
-use crate::request::{
-    Message, Policy, Reverted, SandboxRequest, Strictness, Tier, TierChoice, read_framed,
-};
+use super::{descendants, landlock, namespaces, resolve};
+use crate::framing::read_framed;
+use crate::machine::Machine;
+use crate::message::{Message, Reverted};
+use crate::request::{Policy, SandboxRequest, Strictness, Tier, TierChoice};
+use crate::shield::shield_this_process;
 
-/// How long what does not die at once is waited for.
-const KILL_TIME: Duration = Duration::from_secs(1);
+/// How long to wait for killed processes to exit.
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Does a supervisor's work, from the request on the standard input to the end.
+/// Runs a supervisor, which reads its request from stdin.
 pub(crate) fn supervise() -> ! {
-    // The standard error is the command's; nothing of ours may stand there.
+    // Stderr belongs to the command; a panic message must not appear there.
     std::panic::set_hook(Box::new(|_| {}));
     std::process::exit(i32::from(run().is_err()))
 }
@@ -39,47 +40,47 @@ fn run() -> io::Result<()> {
     rustix::stdio::dup2_stdin(&null)?;
     sys::reset_signals();
     sys::close_others_on_exec()?;
-    let signals = sys::signals_as_handle(&[Signal::TERM, Signal::INT, Signal::HUP])?;
+    let signals = sys::signal_fd(&[Signal::TERM, Signal::INT, Signal::HUP])?;
     set_parent_process_death_signal(Some(Signal::TERM))?;
-    // Not in the caller's group: what is typed there is not meant for the command.
+    // Leave the caller's process group, so that Ctrl-C in its terminal does not signal the command.
     let _ = setsid();
     set_child_subreaper(Some(getpid()))?;
     let request: SandboxRequest = read_framed(&control)?;
     if request.program.is_none() {
-        tell(&control, &Message::Examined(examine(&request, &control)));
+        report(&control, &Message::Examined(examine(&request, &control)));
         return Ok(());
     }
-    // The working directory may have been removed since it was chosen; no sandbox is to blame.
-    let is_nowhere = || rustix::process::getcwd(Vec::new()) == Err(Errno::NOENT);
-    let started = if is_nowhere() { Err(String::new()) } else { start(&request, &control) };
+    // A removed working directory is reported as such, not as a failure of the sandbox.
+    let is_cwd_removed = || rustix::process::getcwd(Vec::new()) == Err(Errno::NOENT);
+    let started = if is_cwd_removed() { Err(String::new()) } else { start(&request, &control) };
     let reverted = match started {
         Ok(running) => running.watch(&request, &control, &signals),
-        Err(_) if is_nowhere() => {
-            tell(&control, &Message::NotStarted(libc::ENOENT));
+        Err(_) if is_cwd_removed() => {
+            report(&control, &Message::NotStarted(libc::ENOENT));
             Vec::new()
         }
         Err(reason) => {
-            tell(&control, &Message::Unavailable(reason));
+            report(&control, &Message::Unavailable(reason));
             Vec::new()
         }
     };
-    tell(&control, &Message::Gone(reverted));
+    report(&control, &Message::Gone(reverted));
     Ok(())
 }
 
-/// A command under way.
+/// A running command.
 struct Running {
-    inner: Pid,
+    init: Pid,
     channel: UnixStream,
     tier: Option<Tier>,
     guard: Option<Guard>,
 }
 
-/// Starts the inner process in the tier that is asked for and possible.
+/// Starts the init process in the best tier that is requested and possible.
 fn start(request: &SandboxRequest, control: &UnixStream) -> Result<Running, String> {
-    let told = |failure: SetupFailure| failure.reason;
+    let reason = |failure: SetupFailure| failure.reason;
     if request.policy == Policy::Full {
-        return start_in(None, request, control).map_err(told);
+        return start_in(None, request, control).map_err(reason);
     }
     let tier = match request.tier {
         TierChoice::Only(tier) => tier,
@@ -87,15 +88,15 @@ fn start(request: &SandboxRequest, control: &UnixStream) -> Result<Running, Stri
             check(request, Tier::Namespaces)?;
             match start_in(Some(Tier::Namespaces), request, control) {
                 Err(failure) if failure.is_refusal => Tier::Landlock,
-                started => return started.map_err(told),
+                started => return started.map_err(reason),
             }
         }
     };
     check(request, tier)?;
-    start_in(Some(tier), request, control).map_err(told)
+    start_in(Some(tier), request, control).map_err(reason)
 }
 
-/// What is asked for and cannot be had in this tier.
+/// Fails if this tier cannot enforce the request.
 fn check(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
     if request.denies_globs && tier == Tier::Landlock {
         return Err("--deny cannot be enforced without namespaces".to_owned());
@@ -107,7 +108,7 @@ fn check(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
         let is_in_a_root = |path: &std::path::PathBuf| {
             request.roots.iter().any(|root| path.starts_with(&root.path))
         };
-        let hidden = request.hidden.iter().filter_map(|path| reach::real(&path.0).transpose());
+        let hidden = request.hidden.iter().filter_map(|path| resolve::real(&path.0).transpose());
         let hidden: io::Result<Vec<_>> = hidden.collect();
         let hidden = hidden.map_err(|error| format!("what is hidden: {error}"))?;
         if let Some(path) = hidden.into_iter().find(is_in_a_root) {
@@ -140,18 +141,18 @@ fn start_in(
         ),
         None => None,
     };
-    let kinds = if tier == Some(Tier::Namespaces) { namespaces::kinds(request) } else { 0 };
-    let mapped = (kinds & libc::CLONE_NEWUSER != 0).then(namespaces::identity);
+    let flags = if tier == Some(Tier::Namespaces) { namespaces::clone_flags(request) } else { 0 };
+    let mapped = (flags & libc::CLONE_NEWUSER != 0).then(namespaces::identity);
     let (channel, theirs) =
         UnixStream::pair().map_err(|error| failed("a line to the inner process", error, false))?;
     let control =
         control.try_clone().map_err(|error| failed("the line to the caller", error, false))?;
-    let inner = match sys::fork_into(kinds) {
+    let init = match sys::fork_into(flags) {
         Ok(Forked::Child) => {
             drop(channel);
-            // Handles of what is outside do not go into namespaces.
+            // Handles to files outside must not get into the namespaces.
             let guard = guard.filter(|_| tier == Some(Tier::Landlock));
-            Inner { request, tier, guard, mapped, control, channel: theirs }.run()
+            Init { request, tier, guard, mapped, control, channel: theirs }.run()
         }
         Ok(Forked::Parent(pid)) => pid,
         Err(error) => {
@@ -162,33 +163,34 @@ fn start_in(
     drop(theirs);
     match read_framed::<Setup>(&channel) {
         Ok(Ok(())) => {
-            let _ = silence();
-            // Not before: the inner process could not have written its own user map.
-            crate::shield_this_process();
-            Ok(Running { inner, channel, tier, guard })
+            let _ = release_outputs();
+            // Not earlier: the init process inherits this and could not write its own user map.
+            shield_this_process();
+            Ok(Running { init, channel, tier, guard })
         }
         Ok(Err(failure)) => {
-            reap(inner);
+            reap(init);
             Err(failure)
         }
         Err(error) => {
-            let _ = kill_process(inner, Signal::KILL);
-            reap(inner);
+            let _ = kill_process(init, Signal::KILL);
+            reap(init);
             Err(failed("the inner process", error, false))
         }
     }
 }
 
 impl Running {
-    /// Watches until nothing of the command is left. Whatever fails, it is ended and undone.
+    /// Waits until all processes of the command are gone, then restores protected paths. Kills the
+    /// command if watching it fails.
     fn watch(
         self,
         request: &SandboxRequest,
         control: &UnixStream,
         signals: &OwnedFd,
     ) -> Vec<Reverted> {
-        // One that cannot be watched is ended at once.
-        let handle = pidfd_open(self.inner, PidfdFlags::empty()).ok();
+        // Without a handle, the command is killed at once.
+        let handle = pidfd_open(self.init, PidfdFlags::empty()).ok();
         while let Some(handle) = &handle {
             let mut fds = [
                 PollFd::new(control, PollFlags::IN),
@@ -196,28 +198,27 @@ impl Running {
                 PollFd::new(handle, PollFlags::IN),
             ];
             let _ = rustix::event::poll(&mut fds, None);
-            let has_ended = fds.last().is_some_and(|fd| fd.revents().contains(PollFlags::IN));
-            if has_ended {
+            let has_exited = fds.last().is_some_and(|fd| fd.revents().contains(PollFlags::IN));
+            if has_exited {
                 break;
             }
             if sys::next_signal(signals.as_fd()).is_some() {
                 break;
             }
-            match asked(control) {
-                Asked::Nothing => {}
-                Asked::End => {
+            match stop_request(control) {
+                StopRequest::None => {}
+                StopRequest::Terminate => {
                     let _ = rustix::net::send(&self.channel, &[0], SendFlags::NOSIGNAL);
                 }
-                Asked::EndNow => break,
+                StopRequest::Disconnected => break,
             }
         }
-        // Ended by itself, it has left nothing; else everything goes now, the inner process first in
-        // its own namespace, where that takes all others along.
+        // Kill what is left. In the first tier the death of the init process kills its whole namespace.
         if self.tier == Some(Tier::Namespaces) {
-            let _ = kill_process(self.inner, Signal::KILL);
-            reap(self.inner);
+            let _ = kill_process(self.init, Signal::KILL);
+            reap(self.init);
         }
-        tree::end_all(KILL_TIME);
+        descendants::kill_all(KILL_TIMEOUT);
         match (self.guard, self.tier) {
             (Some(guard), Some(tier)) => guard.restore(request, tier),
             (_, _) => Vec::new(),
@@ -230,11 +231,11 @@ fn reap(pid: Pid) {
     while matches!(waitpid(Some(pid), WaitOptions::empty()), Err(Errno::INTR)) {}
 }
 
-/// Sets up the first tier, with nothing in it, to see whether the system allows it.
+/// Enters the first tier without a command, to find out whether the system allows it.
 fn examine(request: &SandboxRequest, control: &UnixStream) -> Machine {
     let refused = match start_in(Some(Tier::Namespaces), request, control) {
         Ok(running) => {
-            reap(running.inner);
+            reap(running.init);
             None
         }
         Err(failure) => Some(failure.reason),

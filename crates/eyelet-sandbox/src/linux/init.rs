@@ -1,8 +1,7 @@
-//! The inner process: sets up the sandbox, starts the command, and is the ancestor of everything
-//! that the command starts.
+//! The init process: enters the sandbox, starts the command, and is the ancestor of all its processes.
 //!
-//! In the first tier it is the first process of its namespace, and its death is that of all others
-//! there. In the second, whatever loses its parent comes to it.
+//! In the first tier it is process 1 of the namespace, so its death kills all others there. In the
+//! second tier it is a subreaper, so orphans become its children.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -18,41 +17,43 @@ use rustix::process::{
     set_parent_process_death_signal,
 };
 
+use super::descendants::{self, Reaped};
 use super::guard::Guard;
 use super::sys::Forked;
-use super::tree::{self, Reaped};
 use super::{command, namespaces, sys};
-use crate::request::{Message, SandboxRequest, Tier, framed, take_framed};
+use crate::framing::{framed, take_framed};
+use crate::message::Message;
+use crate::request::{SandboxRequest, Tier};
 
-/// How long those that were asked to end may take.
-const GRACE_TIME: Duration = Duration::from_millis(200);
-/// How long those that were killed are waited for.
-const KILL_TIME: Duration = Duration::from_secs(1);
+/// How long processes may take to exit after SIGTERM.
+const GRACE_PERIOD: Duration = Duration::from_millis(200);
+/// How long to wait for killed processes to exit.
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How setting up went, for the outer process.
+/// The result of setting up, for the monitor.
 pub(super) type Setup = Result<(), SetupFailure>;
 
-/// Why it failed.
+/// Why setting up failed.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct SetupFailure {
     pub(super) reason: String,
     pub(super) is_refusal: bool,
 }
 
-pub(super) struct Inner<'r> {
+pub(super) struct Init<'r> {
     pub(super) request: &'r SandboxRequest,
     pub(super) tier: Option<Tier>,
-    /// What the outer process looks after; a copy for the case that it is killed.
+    /// A copy of the monitor's, for the case that the monitor is killed.
     pub(super) guard: Option<Guard>,
-    /// User and group outside, where there is a user namespace to map them into.
+    /// The user and group IDs to map, if there is a user namespace.
     pub(super) mapped: Option<(u32, u32)>,
-    /// To the caller.
+    /// The connection to the caller.
     pub(super) control: UnixStream,
-    /// To the outer process.
+    /// The connection to the monitor.
     pub(super) channel: UnixStream,
 }
 
-impl Inner<'_> {
+impl Init<'_> {
     pub(super) fn run(mut self) -> ! {
         let code = match self.set_up() {
             Ok(()) => i32::from(self.supervise().is_err()),
@@ -63,25 +64,25 @@ impl Inner<'_> {
             }
         };
         if self.tier != Some(Tier::Namespaces) {
-            tree::end_all(KILL_TIME);
-            self.stand_in();
+            descendants::kill_all(KILL_TIMEOUT);
+            self.restore_if_orphaned();
         }
         std::process::exit(code)
     }
 
-    /// Undoes what the outer process cannot undo any more. Behind namespaces nobody can: there this
-    /// process sees other mounts, and dies with the outer one.
-    fn stand_in(&mut self) {
+    /// Restores protected paths if the monitor is dead. Not in the first tier: there this process sees
+    /// other mounts, and dies with the monitor.
+    fn restore_if_orphaned(&mut self) {
         let is_alone = loop {
-            match self.asked() {
-                Asked::Nothing => break false,
-                Asked::End => {}
-                Asked::EndNow => break true,
+            match self.next_request() {
+                StopRequest::None => break false,
+                StopRequest::Terminate => {}
+                StopRequest::Disconnected => break true,
             }
         };
         if let (true, Some(guard), Some(tier)) = (is_alone, self.guard.take(), self.tier) {
             let reverted = guard.restore(self.request, tier);
-            self.tell(&Message::Gone(reverted));
+            self.report(&Message::Gone(reverted));
         }
     }
 
@@ -114,20 +115,20 @@ impl Inner<'_> {
     }
 
     fn supervise(&mut self) -> io::Result<()> {
-        // Not to be looked into by the command, which has the same user.
+        // The command has the same user and must not inspect this process.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-        let signals = sys::signals_as_handle(&[Signal::CHILD, Signal::TERM])?;
+        let signals = sys::signal_fd(&[Signal::CHILD, Signal::TERM])?;
         let Some(command) = self.start()? else { return Ok(()) };
         let mut kill_at: Option<Instant> = None;
         loop {
             loop {
-                match tree::reap() {
+                match descendants::reap() {
                     Reaped::One(pid, status) if pid == command => {
-                        self.tell(&Message::Exited(tree::exit_code(status)));
+                        self.report(&Message::Exited(descendants::exit_code(status)));
                     }
                     Reaped::One(..) => {}
                     Reaped::NoneYet => break,
-                    Reaped::NobodyLeft => return Ok(()),
+                    Reaped::NoChildren => return Ok(()),
                 }
             }
             let left = kill_at.map(|at| at.saturating_duration_since(Instant::now()));
@@ -140,19 +141,19 @@ impl Inner<'_> {
                     return Ok(());
                 }
             }
-            match self.asked() {
-                Asked::Nothing => {}
-                Asked::End if kill_at.is_none() => {
-                    tree::signal(Signal::TERM);
-                    kill_at = Some(Instant::now() + GRACE_TIME);
+            match self.next_request() {
+                StopRequest::None => {}
+                StopRequest::Terminate if kill_at.is_none() => {
+                    descendants::signal(Signal::TERM);
+                    kill_at = Some(Instant::now() + GRACE_PERIOD);
                 }
-                Asked::End => {}
-                Asked::EndNow => return Ok(()),
+                StopRequest::Terminate => {}
+                StopRequest::Disconnected => return Ok(()),
             }
         }
     }
 
-    /// Starts the command; none where it did not start, which was told.
+    /// Starts the command. Reports a failure and returns `None` if it does not start.
     fn start(&mut self) -> io::Result<Option<Pid>> {
         let Some(program) = &self.request.program else { return Ok(None) };
         let (failures, write_failures) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -165,23 +166,23 @@ impl Inner<'_> {
             Forked::Parent(pid) => pid,
         };
         drop(write_failures);
-        silence()?;
+        release_outputs()?;
         let mut failure = Vec::new();
         std::fs::File::from(failures).read_to_end(&mut failure)?;
         match take_framed::<Message>(&mut failure)? {
             Some(failure) => {
-                self.tell(&failure);
+                self.report(&failure);
                 Ok(None)
             }
             None => {
-                self.tell(&Message::Started(self.tier));
+                self.report(&Message::Started(self.tier));
                 Ok(Some(command))
             }
         }
     }
 
-    fn tell(&mut self, message: &Message) {
-        tell(&self.control, message);
+    fn report(&mut self, message: &Message) {
+        report(&self.control, message);
     }
 
     fn wait(&self, signals: &OwnedFd, time: Option<Duration>) {
@@ -191,31 +192,31 @@ impl Inner<'_> {
         let _ = rustix::event::poll(&mut fds, timeout.as_ref());
     }
 
-    fn asked(&self) -> Asked {
-        asked(&self.channel)
+    fn next_request(&self) -> StopRequest {
+        stop_request(&self.channel)
     }
 }
 
-/// What came over a line.
-pub(super) enum Asked {
-    Nothing,
-    /// The command is to be asked to end, then killed.
-    End,
+/// What the other side of a connection asks for.
+pub(super) enum StopRequest {
+    None,
+    /// Terminate the command, then kill it.
+    Terminate,
     /// The other side is gone.
-    EndNow,
+    Disconnected,
 }
 
-pub(super) fn asked(line: &UnixStream) -> Asked {
-    match rustix::net::recv(line, &mut [0; 16][..], RecvFlags::DONTWAIT) {
-        Ok((0, _)) => Asked::EndNow,
-        Ok(_) => Asked::End,
-        Err(Errno::AGAIN | Errno::INTR) => Asked::Nothing,
-        Err(_) => Asked::EndNow,
+pub(super) fn stop_request(connection: &UnixStream) -> StopRequest {
+    match rustix::net::recv(connection, &mut [0; 16][..], RecvFlags::DONTWAIT) {
+        Ok((0, _)) => StopRequest::Disconnected,
+        Ok(_) => StopRequest::Terminate,
+        Err(Errno::AGAIN | Errno::INTR) => StopRequest::None,
+        Err(_) => StopRequest::Disconnected,
     }
 }
 
-/// Tells the caller something. One that is gone does not hear it, and that is noticed elsewhere.
-pub(super) fn tell(control: &UnixStream, message: &Message) {
+/// Sends a message to the caller. Errors are ignored: the caller's exit is noticed elsewhere.
+pub(super) fn report(control: &UnixStream, message: &Message) {
     use rustix::net::SendFlags;
     let Ok(bytes) = framed(message) else { return };
     let mut left = bytes.as_slice();
@@ -228,8 +229,8 @@ pub(super) fn tell(control: &UnixStream, message: &Message) {
     }
 }
 
-/// Lets go of the command's outputs, so that they end when the command's own do.
-pub(super) fn silence() -> io::Result<()> {
+/// Closes this process's copies of the command's outputs, so that the pipes end with the command.
+pub(super) fn release_outputs() -> io::Result<()> {
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;

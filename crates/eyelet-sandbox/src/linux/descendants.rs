@@ -1,4 +1,4 @@
-//! Everything that descends from this process, and its end.
+//! The descendants of this process: finding, signalling, reaping and killing them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,58 +7,57 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
-use crate::ProcessStat;
+use crate::process_stat::ProcessStat;
 
-/// How often those that were killed are looked at.
-const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+/// How often to check whether killed processes are gone.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Sends a signal to every descendant.
 pub(super) fn signal(signal: Signal) {
     for pid in descendants() {
-        // It may have ended meanwhile.
+        // It may have exited meanwhile.
         let _ = kill_process(pid, signal);
     }
 }
 
-/// Ends every descendant, if there is any.
-pub(super) fn end_all(time: Duration) {
+/// Kills every descendant, if there is any, and waits at most `time` for their exit.
+pub(super) fn kill_all(time: Duration) {
     if !is_empty() {
-        end(time);
+        kill_until_empty(time);
     }
 }
 
-/// Kills every descendant until there is none, or until `time` is over: one that hangs inside the
-/// system does not die.
-fn end(time: Duration) {
+/// Gives up after `time`, because a process that hangs inside the kernel does not die.
+fn kill_until_empty(time: Duration) {
     let until = Instant::now() + time;
     loop {
-        // Stopped first, so that none can start another while the others are killed.
+        // Stop all of them first, so that none can fork while the others are killed.
         signal(Signal::STOP);
         signal(Signal::KILL);
         if is_empty() || Instant::now() >= until {
             return;
         }
-        std::thread::sleep(LOOK_INTERVAL);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Reaps all that have ended. Those without a parent come to this process, so that no child means
-/// no descendant.
+/// Reaps exited children; returns whether none is left. Orphans become children of this process, so no
+/// child means no descendant.
 pub(super) fn is_empty() -> bool {
     loop {
         match reap() {
             Reaped::One(..) => {}
             Reaped::NoneYet => return false,
-            Reaped::NobodyLeft => return true,
+            Reaped::NoChildren => return true,
         }
     }
 }
 
-/// What one look for ended children found.
+/// The result of [`reap`].
 pub(super) enum Reaped {
     One(Pid, WaitStatus),
     NoneYet,
-    NobodyLeft,
+    NoChildren,
 }
 
 pub(super) fn reap() -> Reaped {
@@ -67,12 +66,12 @@ pub(super) fn reap() -> Reaped {
             Ok(Some((pid, status))) => return Reaped::One(pid, status),
             Ok(None) => return Reaped::NoneYet,
             Err(Errno::INTR) => {}
-            Err(_) => return Reaped::NobodyLeft,
+            Err(_) => return Reaped::NoChildren,
         }
     }
 }
 
-/// The exit code of a command: its own, or 128 + N by signal N.
+/// The exit code of a command: its own, or 128 + N if signal N killed it.
 pub(super) fn exit_code(status: WaitStatus) -> i32 {
     status
         .exit_status()

@@ -1,4 +1,4 @@
-//! The caller's side: starts a supervisor, sends it a request, hears from it.
+//! The caller's side: starts a supervisor, sends it a request, receives its reports.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -12,53 +12,55 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
-use crate::doctor::Machine;
-use crate::request::{Message, SandboxRequest, Tier, TierChoice, framed, take_framed};
+use crate::framing::{framed, take_framed};
+use crate::machine::Machine;
+use crate::message::Message;
+use crate::request::{SandboxRequest, Tier, TierChoice};
 
-/// The first argument of a program that is started as a supervisor.
+/// The first argument of a program that is to be a supervisor.
 pub(crate) const SUPERVISE: &str = "__supervise";
 
 /// How long a supervisor may take to find out what the machine can enforce.
-const EXAMINE_TIME: Duration = Duration::from_secs(5);
+const EXAMINE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Writing to a supervisor that is gone is an error, not a signal. Apple's systems have no flag for
-/// it; Rust programs ignore that signal there.
+/// Makes writing to a dead supervisor an error instead of a signal. Apple's systems lack the flag, but
+/// Rust programs ignore SIGPIPE anyway.
 #[cfg(not(target_vendor = "apple"))]
 const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(target_vendor = "apple")]
 const NO_SIGNAL: SendFlags = SendFlags::empty();
 
-/// The program that supervises commands. Clones share what was learnt about the machine.
+/// The program that supervises commands. Clones share what was found out about the machine.
 #[derive(Clone, Debug)]
 pub struct Supervisor {
     program: PathBuf,
-    learnt: Arc<Learnt>,
+    known: Arc<Known>,
 }
 
 #[derive(Debug, Default)]
-struct Learnt {
+struct Known {
     tier: OnceLock<Tier>,
     machine: OnceLock<Machine>,
 }
 
 impl Supervisor {
-    /// This program, whose `main` has to begin with [`crate::run_if_supervisor`]. It is found by
-    /// the system's own name for it, which stays right even when its file is replaced.
+    /// This program, whose `main` must begin with [`crate::run_if_supervisor`]. Located through
+    /// `/proc/self/exe`, which works even if the file has been replaced.
     pub fn this_program() -> Self {
         Supervisor::at("/proc/self/exe")
     }
 
     /// Another program whose `main` begins with [`crate::run_if_supervisor`].
     pub fn at(program: impl Into<PathBuf>) -> Self {
-        Supervisor { program: program.into(), learnt: Arc::default() }
+        Supervisor { program: program.into(), known: Arc::default() }
     }
 
     /// Starts a supervisor in `directory` and sends it the request.
     ///
-    /// This process is not copied for it and runs nothing between fork and exec.
+    /// Runs no code of this process between fork and exec.
     ///
     /// # Errors
-    /// The system's, where the program cannot be started.
+    /// If the program cannot be started.
     pub fn start(&self, request: &SandboxRequest, directory: &Path) -> io::Result<Supervised> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut child = Command::new(&self.program)
@@ -79,44 +81,45 @@ impl Supervisor {
             stderr,
         };
         let mut request = request.clone();
-        if let (TierChoice::Best, Some(tier)) = (request.tier, self.learnt.tier.get()) {
-            // What the machine allowed before is not quietly given up later.
+        if let (TierChoice::Best, Some(tier)) = (request.tier, self.known.tier.get()) {
+            // Once the machine allowed a tier, later commands must not silently fall back to another.
             request.tier = TierChoice::Only(*tier);
         }
         started.send(&framed(&request)?)?;
         Ok(started)
     }
 
-    /// Remembers the tier that the machine allowed.
+    /// Records the tier that the machine allowed.
     pub fn learn(&self, tier: Tier) {
-        let _ = self.learnt.tier.set(tier);
+        let _ = self.known.tier.set(tier);
     }
 
-    /// The tier in which commands run, found out now if need be; none where none is possible.
+    /// The tier in which commands run, or `None` if the machine allows none. Examines the machine if
+    /// necessary.
     pub fn tier(&self) -> Option<Tier> {
-        let learnt = self.learnt.tier.get().copied();
-        learnt.or_else(|| self.machine().ok()?.tier())
+        let known = self.known.tier.get().copied();
+        known.or_else(|| self.machine().ok()?.tier())
     }
 
-    /// What this machine can enforce; asked once.
+    /// What this machine can enforce. The result is cached.
     ///
     /// # Errors
-    /// Why it cannot be found out.
+    /// The reason why the examination failed.
     pub fn machine(&self) -> Result<Machine, String> {
         if !cfg!(target_os = "linux") {
             let reason = "only Linux can sandbox commands; elsewhere they run under `full` alone";
             return Err(reason.to_owned());
         }
-        if let Some(machine) = self.learnt.machine.get() {
+        if let Some(machine) = self.known.machine.get() {
             return Ok(machine.clone());
         }
         let machine = self.examine().map_err(|error| error.to_string())?;
-        Ok(self.learnt.machine.get_or_init(|| machine).clone())
+        Ok(self.known.machine.get_or_init(|| machine).clone())
     }
 
     fn examine(&self) -> io::Result<Machine> {
         let mut supervised = self.start(&SandboxRequest::examination(), Path::new("/"))?;
-        let until = Instant::now() + EXAMINE_TIME;
+        let until = Instant::now() + EXAMINE_TIMEOUT;
         while Instant::now() < until {
             supervised.wait(until.saturating_duration_since(Instant::now()));
             match supervised.receive()? {
@@ -141,18 +144,18 @@ impl Supervisor {
     }
 }
 
-/// What came from a supervisor.
+/// The result of [`Supervised::receive`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
-    /// This.
+    /// A message.
     Message(Message),
     /// Nothing yet.
     Nothing,
-    /// Nothing, and nothing will: it is gone.
+    /// The supervisor has exited.
     End,
 }
 
-/// A running supervisor. Dropped, it takes everything that it supervises with it.
+/// A running supervisor. Dropping it kills everything that it supervises.
 #[derive(Debug)]
 pub struct Supervised {
     child: Option<Child>,
@@ -163,36 +166,36 @@ pub struct Supervised {
 }
 
 impl Supervised {
-    /// The command's outputs, to be read.
+    /// The command's stdout and stderr.
     pub fn take_outputs(&mut self) -> [Option<OwnedFd>; 2] {
         [self.stdout.take(), self.stderr.take()]
     }
 
-    /// Becomes readable when the supervisor has something to say, or is gone.
+    /// Becomes readable when the supervisor sends a message or exits.
     pub fn handle(&self) -> Option<BorrowedFd<'_>> {
         self.control.as_ref().map(|control| control.as_fd())
     }
 
-    /// The supervisor's process number.
+    /// The supervisor's process ID.
     pub fn id(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
 
-    /// Asks for the end: what runs is asked to end, then killed.
+    /// Asks the supervisor to terminate the command, and to kill it if it does not exit.
     pub fn ask_to_end(&self) {
-        // A supervisor that is gone has ended everything.
+        // If the supervisor is gone, so is the command.
         let _ = self.send(&[0]);
     }
 
-    /// Closes the line: the supervisor kills what runs.
+    /// Closes the connection, upon which the supervisor kills the command.
     pub fn let_go(&mut self) {
         self.control = None;
     }
 
-    /// Takes the next message, without waiting.
+    /// Takes the next message without blocking.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If the message cannot be read or parsed.
     pub fn receive(&mut self) -> io::Result<Received> {
         loop {
             if let Some(message) = take_framed(&mut self.inbox)? {
@@ -212,14 +215,14 @@ impl Supervised {
         }
     }
 
-    /// The supervisor's own status once it has exited; afterwards nothing is left of it.
+    /// The supervisor's exit status, once it has exited. Reaps it.
     pub fn try_wait(&mut self) -> Option<ExitStatus> {
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
         self.child = None;
         Some(status)
     }
 
-    /// Waits until the supervisor has exited, or leaves it to be reaped later.
+    /// Waits until the supervisor has exited, at most until `until`.
     pub fn wait_for_exit(&mut self, until: Instant) -> Option<ExitStatus> {
         loop {
             let status = self.try_wait();
@@ -227,7 +230,7 @@ impl Supervised {
             if status.is_some() || self.child.is_none() || left.is_zero() {
                 return status;
             }
-            wait_for_end(self.child.as_ref(), left);
+            wait_for_process(self.child.as_ref(), left);
         }
     }
 
@@ -243,7 +246,7 @@ impl Supervised {
             match rustix::net::send(control, bytes, NO_SIGNAL) {
                 Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
                 Err(Errno::INTR) => {}
-                // Its own words or its exit status say why it is gone.
+                // Its last message or its exit status says why it is gone.
                 Err(Errno::PIPE | Errno::CONNRESET) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
@@ -260,18 +263,18 @@ impl Drop for Supervised {
         while Instant::now() < until {
             match child.try_wait() {
                 Ok(None) => {
-                    wait_for_end(Some(&child), until.saturating_duration_since(Instant::now()));
+                    wait_for_process(Some(&child), until.saturating_duration_since(Instant::now()));
                 }
                 Ok(Some(_)) | Err(_) => return,
             }
         }
-        // It is still busy ending what it supervises; whenever it is done, it is reaped.
+        // It is still killing processes; a thread reaps it when it is done.
         let _ = std::thread::Builder::new().spawn(move || child.wait());
     }
 }
 
-/// Waits until the process may have ended, at most for `time`.
-fn wait_for_end(child: Option<&Child>, time: Duration) {
+/// Waits until the process may have exited, at most for `time`.
+fn wait_for_process(child: Option<&Child>, time: Duration) {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Pid, PidfdFlags, pidfd_open};
