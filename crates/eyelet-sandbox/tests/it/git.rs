@@ -3,8 +3,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-
-use crate::sandbox::{FIRST, SECOND, TIERS, Workspace};
+use testkit::workspace::{FIRST, SECOND, TIERS, Workspace};
 
 /// A repository with a submodule, a linked worktree and another repository in it.
 const MAKE: &str = "
@@ -118,7 +117,7 @@ fn the_same_attacks_succeed_without_a_sandbox() {
         [ATTACKS[0], ATTACKS[2], ATTACKS[3], ATTACKS[7], ATTACKS[8], ATTACKS[11], ATTACKS[16]]
     {
         let project = Project::new();
-        project.attack(crate::sandbox::FULL, &format!("{PLANT}; {attack}"));
+        project.attack(testkit::workspace::FULL, &format!("{PLANT}; {attack}"));
         let _ = project.person(PERSON);
         assert!(project.mark.exists(), "{attack}");
     }

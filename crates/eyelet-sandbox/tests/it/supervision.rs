@@ -12,9 +12,8 @@ use eyelet::{
 };
 use eyelet_sandbox::{ProcessStat, Supervisor, Tier, TierChoice};
 use rustix::process::{Pid, Signal, kill_process};
-
-use crate::run::binary;
-use crate::sandbox::{
+use testkit::eyelet_bin;
+use testkit::workspace::{
     FIRST, SECOND, SUPERVISED, Workspace, envelope, is_mentioned, marked, marker, with_marker,
     within,
 };
@@ -175,7 +174,7 @@ fn a_stopped_and_continued_eyelet_answers_as_if_nothing_had_been() {
 /// A session in this process, as a server has one.
 pub(crate) fn session(workspace: &Workspace, tier: Tier) -> TurnContext {
     let temp = workspace.tree.beside();
-    let settings = SandboxSettings::new(Supervisor::at(binary()))
+    let settings = SandboxSettings::new(Supervisor::at(eyelet_bin()))
         .with_tier(TierChoice::Only(tier))
         .with_private_temp(Arc::new(PrivateTemp::session(&temp)));
     let environment: Environment =
@@ -213,7 +212,7 @@ fn a_cancelled_call_leaves_nothing() {
 
 #[test]
 fn many_supervised_calls_leave_no_process_and_no_open_file() {
-    let name = "sandbox_rounds::many_supervised_calls_leave_no_process_and_no_open_file";
+    let name = "supervision::many_supervised_calls_leave_no_process_and_no_open_file";
     testkit::in_own_process(name, || {
         let workspace = Workspace::new("");
         let files = || fs::read_dir("/proc/self/fd").unwrap().count();
@@ -367,7 +366,7 @@ fn a_root_that_was_swapped_for_another_is_not_written() {
     std::os::unix::fs::symlink(workspace.outside(), workspace.at("w")).unwrap();
     for tier in BOTH {
         let settings =
-            SandboxSettings::new(Supervisor::at(binary())).with_tier(TierChoice::Only(tier));
+            SandboxSettings::new(Supervisor::at(eyelet_bin())).with_tier(TierChoice::Only(tier));
         let turn = TurnContext::new(workspace.at("w"), SandboxPolicy::WorkspaceWrite)
             .unwrap()
             .with_root(Root::open(workspace.at("moved")).unwrap())

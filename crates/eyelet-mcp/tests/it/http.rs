@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use testkit::TempTree;
-
-use crate::mcp_client::{LONG, WRONG_ARGUMENTS, spill_folders};
-use crate::run::{command, eyelet};
+use testkit::cli::{command, eyelet};
+use testkit::mcp_client::{LONG, WRONG_ARGUMENTS, output_directories};
 
 struct Server {
     child: Child,
@@ -260,14 +259,14 @@ fn a_signal_ends_commands_and_removes_what_was_kept() {
     let pid = tree.path().join("pid");
     wait_until(|| pid.exists());
     let process = format!("/proc/{}", std::fs::read_to_string(&pid).unwrap().trim());
-    wait_until(|| spill_folders(&tree) == 1);
+    wait_until(|| output_directories(&tree) == 1);
     let start = Instant::now();
     let sent = Command::new("kill").arg(server.child.id().to_string()).status();
     assert!(sent.unwrap().success());
     assert!(server.child.wait().unwrap().success());
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     assert!(!Path::new(&process).exists());
-    assert_eq!(spill_folders(&tree), 0);
+    assert_eq!(output_directories(&tree), 0);
     drop(stream);
 }
 

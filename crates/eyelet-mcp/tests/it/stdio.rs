@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::TempTree;
-
-use crate::mcp_client::{LONG, Server, WRONG_ARGUMENTS, spill_folders, text_of};
-use crate::run::command;
+use testkit::cli::command;
+use testkit::mcp_client::{LONG, Server, WRONG_ARGUMENTS, output_directories, text_of};
 
 fn tree() -> TempTree {
     TempTree::new("notes.txt = one")
@@ -28,7 +27,7 @@ fn code(server: &mut Server, line: impl AsRef<[u8]>) -> i64 {
 #[test]
 fn what_is_no_message_is_answered_with_an_error_and_the_server_goes_on() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     for line in ["{", "nonsense", &"[".repeat(100_000), r#"{"a":"\ud800"}"#] {
         assert_eq!(code(&mut server, line), -32700, "{line:.40}");
     }
@@ -46,7 +45,7 @@ fn what_is_no_message_is_answered_with_an_error_and_the_server_goes_on() {
 #[test]
 fn a_line_above_the_limit_is_refused_and_the_server_goes_on() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     assert_eq!(code(&mut server, vec![b'x'; 9 << 20]), -32700);
     let huge = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "read", "arguments": {"path": "y".repeat(20 << 20)}}});
@@ -61,7 +60,7 @@ fn what_the_protocol_does_not_know_is_an_error_of_the_protocol() {
     server.notify("notifications/initialized", json!({}));
     let early = server.call("read", json!({"path": "notes.txt"}));
     assert!(early["error"]["code"].is_i64(), "{early}");
-    server.greet("test", &json!({}));
+    server.initialize("test", &json!({}));
     assert_eq!(server.request("no/such/method", json!({}))["error"]["code"], -32601);
     assert_eq!(server.request("prompts/list", json!({}))["error"]["code"], -32601);
     assert_eq!(server.request("resources/list", json!({}))["error"]["code"], -32601);
@@ -74,7 +73,7 @@ fn what_the_protocol_does_not_know_is_an_error_of_the_protocol() {
 #[test]
 fn an_id_that_is_in_use_is_refused_and_the_first_call_is_answered() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let id = server.send_call("bash", json!({"command": "sleep 1; echo first"}));
     let again = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
     assert_eq!(code(&mut server, again.to_string()), -32600);
@@ -87,7 +86,7 @@ fn an_id_that_is_in_use_is_refused_and_the_first_call_is_answered() {
 #[test]
 fn arguments_are_lenient_with_numbers_and_strict_with_names() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     for limit in ["25", "25.0", "\"25\"", "null"] {
         server.line(format!(
             r#"{{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{{"name":"read","arguments":{{"path":"notes.txt","limit":{limit}}}}}}}"#
@@ -109,7 +108,7 @@ fn arguments_are_lenient_with_numbers_and_strict_with_names() {
 #[test]
 fn pipelined_calls_are_each_answered_once() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let mut open = BTreeSet::new();
     for _ in 0..64 {
         open.insert(server.send_call("bash", json!({"command": "echo hi"})));
@@ -126,7 +125,7 @@ fn pipelined_calls_are_each_answered_once() {
 #[test]
 fn an_id_is_free_again_once_its_request_is_answered() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let again = json!({"jsonrpc": "2.0", "id": "again", "method": "tools/call",
         "params": {"name": "read", "arguments": {"path": "notes.txt"}}});
     for _ in 0..200 {
@@ -141,7 +140,7 @@ fn an_id_is_free_again_once_its_request_is_answered() {
 #[test]
 fn a_slow_call_is_answered_in_the_form_of_a_quick_one() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let mut result =
         |command: &str| server.call("bash", json!({"command": command}))["result"].take();
     let slow = result("sleep 1.1; echo hi");
@@ -174,7 +173,7 @@ fn messages_may_come_from_a_file() {
 #[test]
 fn too_many_calls_of_a_kind_are_busy_and_the_others_are_served() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     for _ in 0..200 {
         server.send_call("bash", json!({"command": "sleep 20"}));
     }
@@ -247,7 +246,7 @@ fn stdout_has_nothing_but_the_protocol_at_any_log_level() {
     let mut command = command(&tree);
     command.env("RUST_LOG", "trace").env("RUST_BACKTRACE", "full");
     let mut server = Server::run(command.args(["mcp", "--sandbox", "full"]));
-    server.greet("test", &json!({}));
+    server.initialize("test", &json!({}));
     // A command that tries to write to the server's output and to read its input.
     let script = "echo forged >/proc/$PPID/fd/1; cat <&0; ls /proc/self/fd | wc -l";
     let said = server.text("bash", json!({"command": script}));
@@ -258,7 +257,7 @@ fn stdout_has_nothing_but_the_protocol_at_any_log_level() {
 #[test]
 fn a_command_has_none_of_the_servers_descriptors() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let script = "ls /proc/self/fd | tr '\\n' ' '";
     let said = server.text("bash", json!({"command": script}));
     let (_, fds) = said.split_once('\n').unwrap();
@@ -268,9 +267,9 @@ fn a_command_has_none_of_the_servers_descriptors() {
 
 /// A server with a command that runs and one that left output; and the command's process.
 fn busy_server(tree: &TempTree) -> (Server, u32) {
-    let mut server = Server::greeted(tree, &[], "test");
+    let mut server = Server::initialized(tree, &[], "test");
     server.text("bash", json!({"command": "seq 100000"}));
-    assert_eq!(spill_folders(tree), 1);
+    assert_eq!(output_directories(tree), 1);
     server.send_call("bash", json!({"command": "echo $$ > pid.new; mv pid.new pid; sleep 300"}));
     let pid = tree.path().join("pid");
     let start = Instant::now();
@@ -283,7 +282,7 @@ fn busy_server(tree: &TempTree) -> (Server, u32) {
 
 fn check_gone(tree: &TempTree, process: u32) {
     assert!(!Path::new(&format!("/proc/{process}")).exists(), "the command lives");
-    assert_eq!(spill_folders(tree), 0);
+    assert_eq!(output_directories(tree), 0);
 }
 
 #[test]
@@ -312,7 +311,7 @@ fn signals_end_commands_and_remove_what_was_kept() {
 #[test]
 fn what_was_asked_before_the_end_of_the_input_is_still_answered() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let id = server.send_call("read", json!({"path": "notes.txt"}));
     let (_, said) = server.close();
     assert_eq!(said[0]["id"], id);
@@ -324,6 +323,6 @@ fn it_starts_in_a_bare_environment() {
     let mut bare = command(&tree);
     bare.env_clear();
     let mut server = Server::run(bare.arg("mcp"));
-    server.greet("test", &json!({}));
+    server.initialize("test", &json!({}));
     check_alive(&mut server);
 }

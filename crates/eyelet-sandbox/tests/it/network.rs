@@ -4,8 +4,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::time::Duration;
-
-use crate::sandbox::{FIRST, SECOND, TIERS, Workspace};
+use testkit::workspace::{FIRST, SECOND, TIERS, Workspace};
 
 /// Python that tells whether a piece of it succeeds.
 fn attempt(body: &str) -> String {

@@ -3,9 +3,8 @@
 use expect_test::expect;
 use serde_json::{Value, json};
 use testkit::TempTree;
-
-use crate::mcp_client::{Server, text_of};
-use crate::run::{command, eyelet};
+use testkit::cli::{command, eyelet};
+use testkit::mcp_client::{Server, text_of};
 
 fn tree() -> TempTree {
     TempTree::new(
@@ -57,7 +56,7 @@ fn the_newest_version_opens_with_discover() {
 fn the_instructions_name_the_working_directory() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
-    let answer = server.greet("test", &json!({}));
+    let answer = server.initialize("test", &json!({}));
     let said = answer["result"]["instructions"].as_str().unwrap();
     expect![[r#"
         Bounded tools for files and commands. A reply says when it is not all there is, and which offset, column or file goes on.
@@ -68,7 +67,7 @@ fn the_instructions_name_the_working_directory() {
 #[test]
 fn the_tools_are_those_that_eyelet_tools_prints() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let answer = server.request("tools/list", json!({}));
     let printed = command(&tree).args(["tools", "--format", "mcp"]).output().unwrap().stdout;
     let printed: Value = serde_json::from_slice(&printed).unwrap();
@@ -87,7 +86,7 @@ fn the_tools_are_those_that_eyelet_tools_prints() {
 fn offered(flags: &[&str]) -> Vec<String> {
     let tree = tree();
     let mut server = Server::run(command(&tree).arg("mcp").args(flags));
-    server.greet("test", &json!({}));
+    server.initialize("test", &json!({}));
     let answer = server.request("tools/list", json!({}));
     let tools = answer["result"]["tools"].as_array().unwrap();
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
@@ -105,7 +104,7 @@ fn fewer_tools_can_be_offered() {
     "#]]
     .assert_eq(&eyelet(&tree(), ["mcp", "--tools", "reed"]));
     let tree = tree();
-    let mut server = Server::greeted(&tree, &["--tools", "read"], "test");
+    let mut server = Server::initialized(&tree, &["--tools", "read"], "test");
     let answer = server.call("list_dir", json!({"dir_path": "/"}));
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
@@ -113,7 +112,7 @@ fn fewer_tools_can_be_offered() {
 #[test]
 fn a_reply_is_one_block_of_text() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let listed = server.text("list_dir", json!({"dir_path": tree.str()}));
     assert_eq!(tree.redact(&listed), "Absolute path: /repo\nnotes.txt\nsrc/\n  lib.rs\n  main.rs");
     let found = server.text("grep_files", json!({"pattern": "fn main"}));
@@ -126,7 +125,7 @@ fn a_reply_is_one_block_of_text() {
 #[test]
 fn a_search_that_finds_nothing_is_an_ordinary_reply() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let said = server.text("grep_files", json!({"pattern": "nowhere at all"}));
     assert_eq!(said, "No matches found.");
 }
@@ -134,7 +133,7 @@ fn a_search_that_finds_nothing_is_an_ordinary_reply() {
 #[test]
 fn a_tools_error_is_one_plain_sentence_with_the_flag() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let said = server.error("read", json!({"path": "missing"}));
     assert_eq!(said, "path `missing` cannot be read: No such file or directory (os error 2)");
     let long = server.error("read", json!({"path": "é".repeat(100_000)}));
@@ -146,7 +145,7 @@ fn an_image_is_a_line_and_a_block() {
     let tree = tree();
     let png = b"\x89PNG\r\n\x1a\n and more";
     tree.file("a.png", png);
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let answer = server.call("read", json!({"path": "a.png"}));
     assert_eq!(
         answer["result"]["content"],
@@ -160,13 +159,13 @@ fn an_image_is_a_line_and_a_block() {
 #[test]
 fn the_envelope_can_be_asked_for_as_text_or_structured() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &["--reply", "envelope"], "test");
+    let mut server = Server::initialized(&tree, &["--reply", "envelope"], "test");
     let said: Value =
         serde_json::from_str(&server.text("read", json!({"path": "notes.txt"}))).unwrap();
     assert_eq!(said["data"]["content"], "one");
     let error: Value = serde_json::from_str(&server.error("read", json!({"path": "x"}))).unwrap();
     assert_eq!(error["error"]["code"], "not_found");
-    let mut server = Server::greeted(&tree, &["--reply", "structured"], "test");
+    let mut server = Server::initialized(&tree, &["--reply", "structured"], "test");
     let answer = server.call("read", json!({"path": "notes.txt"}));
     assert_eq!(answer["result"]["structuredContent"]["data"]["content"], "one");
     let tools = server.request("tools/list", json!({}));
@@ -188,7 +187,7 @@ fn the_budget_is_that_of_the_client() {
         ("copilot-cli", None, 20_000),
         ("someone else", None, 20_000),
     ] {
-        let mut server = Server::greeted(&tree, &[], client);
+        let mut server = Server::initialized(&tree, &[], client);
         let mut params = json!({
             "name": "bash", "arguments": {"command": "yes 0123456789012345678901234567890 | head -9999"}
         });
@@ -227,7 +226,7 @@ fn the_newest_protocol_names_the_client_with_each_request() {
 #[test]
 fn the_budget_can_be_set_and_claude_code_is_told() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &["--reply-bytes", "200000"], "claude-code");
+    let mut server = Server::initialized(&tree, &["--reply-bytes", "200000"], "claude-code");
     let tools = server.request("tools/list", json!({}));
     for tool in tools["result"]["tools"].as_array().unwrap() {
         assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 200_000);
@@ -235,7 +234,7 @@ fn the_budget_can_be_set_and_claude_code_is_told() {
     let flood = json!({"command": "yes 01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 | head -9999"});
     let said = server.text("bash", flood).len();
     assert!(said > 190_000 && said <= 200_000, "{said}");
-    let mut server = Server::greeted(&tree, &["--reply-bytes", "200000"], "opencode");
+    let mut server = Server::initialized(&tree, &["--reply-bytes", "200000"], "opencode");
     assert!(server.request("tools/list", json!({}))["result"]["tools"][0]["_meta"].is_null());
     let refused = eyelet(&tree, ["mcp", "--reply-bytes", "4095"]);
     assert!(refused.contains("expected a whole number of at least 4096"), "{refused}");
@@ -246,7 +245,7 @@ fn without_a_project_nothing_is_reached_until_a_root_is_named() {
     let tree = tree();
     for cwd in [std::path::Path::new("/"), &tree.beside()] {
         let mut server = Server::run(command(&tree).arg("mcp").current_dir(cwd));
-        server.greet("test", &json!({}));
+        server.initialize("test", &json!({}));
         let said = server.error("read", json!({"path": tree.at("notes.txt")}));
         assert!(
             said.contains("outside the roots, there are none; --root DIR at the start adds one"),
@@ -254,7 +253,7 @@ fn without_a_project_nothing_is_reached_until_a_root_is_named() {
         );
         let mut server =
             Server::run(command(&tree).args(["mcp", "--root", tree.str()]).current_dir(cwd));
-        server.greet("test", &json!({}));
+        server.initialize("test", &json!({}));
         assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
     }
 }
@@ -272,7 +271,7 @@ fn answer_roots(server: &mut Server, uris: &[String]) {
 fn the_clients_roots_narrow_those_of_the_start() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
-    server.greet("test", &json!({"roots": {"listChanged": true}}));
+    server.initialize("test", &json!({"roots": {"listChanged": true}}));
     answer_roots(&mut server, &[format!("file://{}/%73rc", tree.str())]);
     assert_eq!(server.text("read", json!({"path": "main.rs"})), "[lines 1-1 of 1]\nfn main() {}");
     let outside = server.error("read", json!({"path": tree.at("notes.txt")}));
@@ -294,7 +293,7 @@ fn the_clients_roots_narrow_those_of_the_start() {
 fn the_clients_roots_stand_alone_where_the_start_has_none() {
     let tree = tree();
     let mut server = Server::run(command(&tree).arg("mcp").current_dir("/"));
-    server.greet("test", &json!({"roots": {}}));
+    server.initialize("test", &json!({"roots": {}}));
     answer_roots(&mut server, &[format!("file://{}", tree.str())]);
     assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
     assert!(server.error("read", json!({"path": "/etc/passwd"})).contains("outside the roots"));
@@ -322,7 +321,7 @@ fn the_newest_protocol_is_asked_for_roots_by_an_incomplete_result() {
 fn a_client_that_does_not_tell_its_roots_is_served_all_the_same() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
-    server.greet("test", &json!({"roots": {}}));
+    server.initialize("test", &json!({"roots": {}}));
     assert_eq!(server.message()["method"], "roots/list");
     assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
 }
@@ -336,7 +335,7 @@ fn commands_run_in_a_sandbox_unless_the_start_says_otherwise() {
         let _ = std::fs::remove_file(tree.path().join("pwned"));
         let flags = policy.into_iter().flat_map(|policy| ["--sandbox", policy]);
         let mut server = Server::run(command(&tree).arg("mcp").args(flags));
-        server.greet("test", &json!({}));
+        server.initialize("test", &json!({}));
         let said = server.text("bash", json!({"command": script}));
         assert!(said.starts_with("[exit 1; "), "{said}");
         assert_eq!(tree.path().join("pwned").exists(), writes_inside, "{said}");

@@ -14,10 +14,10 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 use serde_json::json;
-
-use crate::mcp_client::Server;
-use crate::run::{binary, command};
-use crate::sandbox::{FIRST, SUPERVISED, Workspace};
+use testkit::cli::command;
+use testkit::eyelet_bin;
+use testkit::mcp_client::Server;
+use testkit::workspace::{FIRST, SUPERVISED, Workspace};
 
 #[test]
 fn a_working_directory_that_was_removed_is_not_found() {
@@ -26,7 +26,7 @@ fn a_working_directory_that_was_removed_is_not_found() {
         let mut eyelet = command(&workspace.tree);
         eyelet.current_dir(workspace.at("w")).args(["mcp"]).args(flags);
         let mut server = Server::run(&mut eyelet);
-        server.greet("test", &json!({}));
+        server.initialize("test", &json!({}));
         server.text("bash", json!({ "command": "true", "cwd": "sub" }));
         // The second time another directory has its name, which is not the one that was served.
         for is_back in [false, true] {
@@ -65,7 +65,7 @@ fn a_directory_that_is_removed_before_the_start_is_not_found() {
     let script = format!(
         "#!/bin/sh\n/bin/rmdir '{}'\nexec '{}' \"$@\"\n",
         workspace.at("w/sub").display(),
-        binary().display()
+        eyelet_bin().display()
     );
     fs::write(workspace.at("supervisor"), script).unwrap();
     fs::set_permissions(workspace.at("supervisor"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -94,7 +94,7 @@ fn a_directory_that_is_removed_before_the_start_is_not_found() {
 #[test]
 fn a_root_that_was_removed_is_named() {
     let workspace = Workspace::new("w/\nother/");
-    std::os::unix::fs::symlink(binary(), workspace.at("supervisor")).unwrap();
+    std::os::unix::fs::symlink(eyelet_bin(), workspace.at("supervisor")).unwrap();
     for tier in [Tier::Namespaces, Tier::Landlock] {
         let turn = supervised_by(&workspace, SandboxPolicy::WorkspaceWrite, tier);
         let turn = turn.with_root(Root::open(workspace.at("other")).unwrap());
@@ -186,7 +186,7 @@ fn in_container(test: &str, body: impl FnOnce()) {
 
 #[test]
 fn in_a_container_without_new_namespaces_the_second_tier_works() {
-    let name = "sandbox_surroundings::in_a_container_without_new_namespaces_the_second_tier_works";
+    let name = "environment::in_a_container_without_new_namespaces_the_second_tier_works";
     in_container(name, || {
         refuse_as_containers_do();
         let workspace = Workspace::new(".mcp.json = kept");
@@ -208,7 +208,7 @@ fn in_a_container_without_new_namespaces_the_second_tier_works() {
 
 #[test]
 fn in_a_container_without_landlock_no_command_runs() {
-    let name = "sandbox_surroundings::in_a_container_without_landlock_no_command_runs";
+    let name = "environment::in_a_container_without_landlock_no_command_runs";
     in_container(name, || {
         refuse_as_containers_do();
         let landlock = [
@@ -230,7 +230,7 @@ fn in_a_container_without_landlock_no_command_runs() {
 
 #[test]
 fn where_nothing_can_be_moved_between_files_a_flood_is_copied() {
-    let name = "sandbox_surroundings::where_nothing_can_be_moved_between_files_a_flood_is_copied";
+    let name = "environment::where_nothing_can_be_moved_between_files_a_flood_is_copied";
     testkit::in_own_process(name, || {
         refuse(&[(libc::SYS_splice, None)], Errno::PERM);
         let workspace = Workspace::new("");

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use testkit::TempTree;
-
-use crate::mcp_client::{Server, text_of};
-use crate::run::command;
+use testkit::cli::command;
+use testkit::mcp_client::{Server, text_of};
 
 fn tree() -> TempTree {
     TempTree::new("src/main.rs = fn main() {}")
@@ -16,7 +15,7 @@ fn tree() -> TempTree {
 #[test]
 fn progress_is_told_to_a_client_that_asks_for_it() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let id = server.send(
         "tools/call",
         json!({
@@ -50,7 +49,7 @@ fn a_tool_that_counts_nothing_tells_the_seconds_alone() {
     let mut start = command(&tree);
     start.env("PATH", path).args(["mcp", "--search-engine", "rg"]);
     let mut server = Server::run(&mut start);
-    server.greet("test", &json!({}));
+    server.initialize("test", &json!({}));
     server.send(
         "tools/call",
         json!({
@@ -72,7 +71,7 @@ fn a_tool_that_counts_nothing_tells_the_seconds_alone() {
 #[test]
 fn a_cancelled_call_is_stopped_and_not_answered() {
     let tree = tree();
-    let mut server = Server::greeted(&tree, &[], "test");
+    let mut server = Server::initialized(&tree, &[], "test");
     let id = server.send_call("bash", json!({"command": "touch began; sleep 60; touch ended"}));
     while !tree.path().join("began").exists() {
         std::thread::sleep(Duration::from_millis(2));

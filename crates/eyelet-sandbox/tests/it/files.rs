@@ -4,9 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 
 use serde_json::{Value, json};
-
-use crate::mcp_client::Server;
-use crate::sandbox::{FIRST, SECOND, TIERS, Workspace};
+use testkit::mcp_client::Server;
+use testkit::workspace::{FIRST, SECOND, TIERS, Workspace};
 
 #[test]
 fn writing_outside_the_roots_fails_and_leaves_nothing() {
@@ -141,7 +140,7 @@ fn what_was_undone_can_be_read_until_the_session_ends() {
     for tier in TIERS {
         let mut eyelet = workspace.eyelet(tier);
         let mut server = Server::run(eyelet.args(["mcp", "--reply", "envelope"]));
-        server.greet("test", &json!({}));
+        server.initialize("test", &json!({}));
         let answer = server.text("bash", json!({ "command": command }));
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let told = answer["data"]["sandbox_reverted"][0].as_str().unwrap_or_default();
@@ -170,7 +169,7 @@ fn what_a_command_leaves_in_the_way_of_the_next_one_is_passed() {
     if !folder.starts_with("/tmp/") {
         return;
     }
-    let session = crate::sandbox_rounds::session(&workspace, eyelet_sandbox::Tier::Namespaces);
+    let session = crate::supervision::session(&workspace, eyelet_sandbox::Tier::Namespaces);
     let run = |command: &str| {
         use eyelet::Tool as _;
         eyelet::tools::Bash.run(eyelet::tools::BashArgs::new(command), &session).unwrap()

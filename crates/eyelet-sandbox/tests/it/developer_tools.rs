@@ -1,8 +1,7 @@
 //! Ordinary work in the sandbox, with the real programs.
 
 use std::path::PathBuf;
-
-use crate::sandbox::{TIERS, Workspace};
+use testkit::workspace::{TIERS, Workspace};
 
 /// A workspace whose commands find the toolchains of whoever runs the tests.
 fn workshop(description: &str) -> Workspace {

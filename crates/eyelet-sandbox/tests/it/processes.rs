@@ -5,8 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-
-use crate::sandbox::{FIRST, SECOND, SUPERVISED, TIERS, Workspace, marked, marker, within};
+use testkit::workspace::{FIRST, SECOND, SUPERVISED, TIERS, Workspace, marked, marker, within};
 
 #[test]
 fn nothing_outlives_its_call_setsid_and_double_forks_included() {
@@ -299,7 +298,7 @@ fn a_fork_bomb_is_contained_and_removed_while_other_calls_go_on() {
 fn eyelet_inside_its_own_sandbox_works_or_says_why_not() {
     let mut workspace = Workspace::new("");
     let copy = workspace.at("eyelet");
-    fs::copy(crate::run::binary(), &copy).unwrap();
+    fs::copy(testkit::cli::eyelet_bin(), &copy).unwrap();
     workspace.set("INNER", copy);
     for tier in TIERS {
         let flags = [tier, &["--env", "INNER"]].concat();

@@ -5,10 +5,9 @@ use std::process::Command;
 
 use expect_test::expect;
 use serde_json::{Value, json};
-
-use crate::mcp_client::Server;
-use crate::run::binary;
-use crate::sandbox::{SECOND, TIERS, Workspace, envelope};
+use testkit::eyelet_bin;
+use testkit::mcp_client::Server;
+use testkit::workspace::{SECOND, TIERS, Workspace, envelope};
 
 /// Runs the script in a mount namespace of its own, where the workspace's folder `w` can be mounted
 /// on; in it `call` runs a command in the sandbox, confined to `w`.
@@ -17,9 +16,9 @@ fn among_mounts(workspace: &Workspace, tier: &[&str], script: &str, command: &st
         "call() { \"$EYELET\" --root \"$PWD/w\" --cwd \"$PWD/w\" $TIER call bash \"$COMMAND\"; }";
     let mut unshare = Command::new("unshare");
     unshare.args(["-Urm", "sh", "-c", &format!("set -e; {call}; {script}")]);
-    let like = crate::run::command(&workspace.tree);
+    let like = testkit::cli::command(&workspace.tree);
     unshare.env_clear().envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    unshare.env("EYELET", binary()).env("TIER", tier.join(" "));
+    unshare.env("EYELET", eyelet_bin()).env("TIER", tier.join(" "));
     unshare.env("COMMAND", json!({ "command": command, "timeout_secs": 60 }).to_string());
     let mut answer = envelope(&unshare.current_dir(workspace.tree.path()).output().unwrap());
     assert_eq!(answer["ok"], true, "{tier:?} {command}: {answer}");
@@ -112,10 +111,10 @@ fn the_header_names_one_protected_path_within_the_budget() {
     let command = "echo evil > .mcp.json; mkdir .claude; yes \"$(seq 9)\" | head -c 300000; \
                    yes | head -c 300000 >&2";
     for (tier, budget) in TIERS.into_iter().zip(["4096", "20000"]) {
-        let mut eyelet = crate::run::command(&workspace.tree);
+        let mut eyelet = testkit::cli::command(&workspace.tree);
         eyelet.current_dir(&root).args(tier).args(["mcp", "--reply-bytes", budget]);
         let mut server = Server::run(&mut eyelet);
-        server.greet("test", &json!({}));
+        server.initialize("test", &json!({}));
         let text = server.text("bash", json!({ "command": command }));
         let header = text.lines().next().unwrap();
         let note = header.split("; ").last().unwrap();

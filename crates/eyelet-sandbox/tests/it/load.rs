@@ -9,10 +9,11 @@ use eyelet_sandbox::Tier;
 use serde_json::{Value, json};
 use testkit::TempTree;
 
-use crate::mcp_client::Server;
-use crate::run::{binary, command};
-use crate::sandbox::{FIRST, FULL, SECOND, Workspace, envelope};
-use crate::sandbox_rounds::{children, session};
+use crate::supervision::{children, session};
+use testkit::cli::command;
+use testkit::eyelet_bin;
+use testkit::mcp_client::Server;
+use testkit::workspace::{FIRST, FULL, SECOND, Workspace, envelope};
 
 fn open_files(process: u32) -> usize {
     fs::read_dir(format!("/proc/{process}/fd")).unwrap().count()
@@ -22,11 +23,11 @@ fn open_files(process: u32) -> usize {
 fn limited(tree: &TempTree, files: usize, flags: &[&str]) -> Server {
     let mut limited = std::process::Command::new("sh");
     let script = format!("ulimit -n {files}; exec \"$0\" mcp {}", flags.join(" "));
-    limited.args(["-c", &script]).arg(binary()).current_dir(tree.path()).env_clear();
+    limited.args(["-c", &script]).arg(eyelet_bin()).current_dir(tree.path()).env_clear();
     let like = command(tree);
     limited.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let mut server = Server::run(&mut limited);
-    server.greet("test", &json!({}));
+    server.initialize("test", &json!({}));
     server
 }
 
@@ -79,9 +80,9 @@ fn floods_never_take_more_room_than_a_session_has_and_say_what_had_to_go() {
         "mount -t tmpfs -o size={room},mode=700 none temp && TMPDIR=$PWD/temp exec \"$0\" mcp --reply envelope --spill-bytes {kept}"
     );
     let mut unshare = std::process::Command::new("unshare");
-    unshare.args(["-Urm", "sh", "-c", &script]).arg(binary()).current_dir(tree.path());
+    unshare.args(["-Urm", "sh", "-c", &script]).arg(eyelet_bin()).current_dir(tree.path());
     let mut server = Server::run(&mut unshare);
-    server.greet("test", &json!({}));
+    server.initialize("test", &json!({}));
     let answer = |server: &mut Server| -> Value {
         let answer = server.message();
         serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
@@ -125,7 +126,7 @@ fn with_few_files_every_call_is_answered_and_the_next_one_works() {
 
 #[test]
 fn memory_stays_flat_under_a_supervisor_whatever_is_printed() {
-    let name = "sandbox_load::memory_stays_flat_under_a_supervisor_whatever_is_printed";
+    let name = "load::memory_stays_flat_under_a_supervisor_whatever_is_printed";
     testkit::in_own_process(name, || {
         let workspace = Workspace::new("");
         for tier in [Tier::Namespaces, Tier::Landlock] {
@@ -180,6 +181,6 @@ fn in_small_temp_folder(room: &str, arguments: &Value) -> Value {
         "mount -t tmpfs -o size={room},mode=700 none temp && TMPDIR=$PWD/temp exec \"$0\" call bash \"$1\""
     );
     let mut full = std::process::Command::new("unshare");
-    full.args(["-Urm", "sh", "-c", &script]).arg(binary()).arg(arguments.to_string());
+    full.args(["-Urm", "sh", "-c", &script]).arg(eyelet_bin()).arg(arguments.to_string());
     envelope(&full.current_dir(tree.path()).output().unwrap())["data"].take()
 }
