@@ -1,4 +1,4 @@
-//! How `eyelet` fails: one line on stderr that says what to do, and an exit code.
+//! How `eyelet` fails: one line on stderr, and an exit code.
 
 use std::io;
 use std::panic;
@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use eyelet::{FunctionCallError, ToolError};
 
-use crate::show;
+use crate::print;
 
-/// The tool, or writing its answer, failed.
+/// The exit code if the tool failed or its answer could not be written.
 pub(crate) const FAILED: u8 = 1;
-/// The command line is wrong.
+/// The exit code for a wrong command line.
 const USAGE: u8 = 2;
 
-/// Why the command ends without its answer.
+/// Why the command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) message: String,
@@ -26,7 +26,7 @@ impl Failure {
     }
 
     pub(crate) fn report(self) -> ExitCode {
-        show::error(&self.message);
+        print::error(&self.message);
         ExitCode::from(self.exit)
     }
 }
@@ -54,10 +54,10 @@ impl From<FunctionCallError> for Failure {
     }
 }
 
-/// The router answers for a tool that panics; where it happened is told in one line.
-pub(crate) fn tell_panics_on_stderr() {
+/// Reports the location of a panic in one line. The router turns the panic itself into an answer.
+pub(crate) fn report_panics_on_stderr() {
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
-        show::error(&format!("internal failure{place}; please report it"));
+        print::error(&format!("internal failure{place}; please report it"));
     }));
 }

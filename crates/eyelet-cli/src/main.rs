@@ -1,34 +1,32 @@
-//! The command `eyelet`: the tools for a program (`call`), for a person (`list-dir`, `grep-files`,
-//! `read`, `bash`), for an agent (`mcp`), and what is to be known about them.
+//! The command `eyelet`: the tools for programs (`call`), for people (`list-dir`, `grep-files`, `read`,
+//! `bash`) and for agents (`mcp`), and commands that describe and set them up.
 //!
-//! The command line is parsed (`args`), a turn is built (`turn`), the router is called (`call`,
-//! `person`), the answer is written (`show`). Nothing here knows how a tool works.
+//! `parse` parses the command line (`flags`, with defaults from `config`). Each file in `commands` runs
+//! one subcommand: it builds a `TurnContext` (`context`), calls the router and prints the answer
+//! (`print`). Nothing here knows how a tool works.
 
-mod args;
-mod call;
+mod clients;
+mod commands;
 mod config;
-mod doctor;
+mod context;
 mod failure;
-mod limits;
-mod mcp;
-mod on_demand;
-mod pages;
-mod person;
-mod setup;
-mod show;
-mod turn;
-mod usage;
+mod flags;
+mod home;
+mod lazy_args;
+mod parse;
+mod print;
 
 use std::process::ExitCode;
 
-use args::{Cli, Command};
+use commands::doctor::DoctorForm;
 use failure::Failure;
+use flags::{Cli, Command};
 
 fn main() -> ExitCode {
     eyelet_sandbox::run_if_supervisor();
     eyelet_sandbox::shield_this_process();
-    failure::tell_panics_on_stderr();
-    let cli = match usage::parse() {
+    failure::report_panics_on_stderr();
+    let cli = match parse::command_line() {
         Ok(cli) => cli,
         Err(exit) => return exit,
     };
@@ -37,19 +35,19 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
-        Command::Call(command) => call::run(&command, &cli.surroundings),
-        Command::ListDir(command) => person::list_dir(&command, &cli.surroundings),
-        Command::GrepFiles(command) => person::grep_files(&command, &cli.surroundings),
-        Command::Read(command) => person::read(&command, &cli.surroundings),
-        Command::Bash(command) => person::bash(&command, &cli.surroundings),
-        Command::Mcp(command) => mcp::run(&command, &cli.surroundings),
-        Command::Tools { format } => pages::tools(format.into()),
-        Command::Limits { form } => limits::run(form.chosen()),
-        Command::Doctor { json: true } => doctor::run(doctor::Form::Json),
-        Command::Doctor { json: false } => doctor::run(doctor::Form::Text),
-        Command::Setup(command) => setup::run(&command, &cli.surroundings),
-        Command::Config(command) => config::run(&command),
-        Command::Completions { shell } => pages::completions(shell),
-        Command::Man => pages::man(),
+        Command::Call(flags) => commands::call::run(&flags, &cli.context),
+        Command::ListDir(flags) => commands::list_dir::run(&flags, &cli.context),
+        Command::GrepFiles(flags) => commands::grep_files::run(&flags, &cli.context),
+        Command::Read(flags) => commands::read::run(&flags, &cli.context),
+        Command::Bash(flags) => commands::bash::run(&flags, &cli.context),
+        Command::Mcp(flags) => commands::mcp::run(&flags, &cli.context),
+        Command::Tools { format } => commands::tools::run(format.into()),
+        Command::Limits { form } => commands::limits::run(form.chosen()),
+        Command::Doctor { json: true } => commands::doctor::run(DoctorForm::Json),
+        Command::Doctor { json: false } => commands::doctor::run(DoctorForm::Text),
+        Command::Setup(flags) => commands::setup::run(&flags, &cli.context),
+        Command::Config(flags) => commands::config::run(&flags),
+        Command::Completions { shell } => commands::completions::run(shell),
+        Command::Man => commands::man::run(),
     }
 }

@@ -1,7 +1,7 @@
-//! The server over HTTP, for clients that cannot start a program.
+//! The server over HTTP, for clients that cannot start a process.
 //!
-//! Whoever may connect could call every tool, so each request bears a token, comes by a name of
-//! this machine and from no web page. What a peer can hold up is bounded in bytes, time and number.
+//! Every request must carry the bearer token, address this machine by one of its names, and not come
+//! from a web page. Body size, read time and the number of connections are limited.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -26,55 +26,57 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::life::{END_TIME, live, stop_calls, told_to_end};
+use crate::lifecycle::{SHUTDOWN_TIMEOUT, cancel_calls, run_server, wait_for_signal};
+use crate::line_codec::Line;
 use crate::message::{self, Incoming};
+use crate::options::Options;
+use crate::server::Server;
 use crate::session::Session;
-use crate::splitter::Line;
-use crate::{Options, Shared, Token};
+use crate::token::Token;
 
-/// The path that speaks the protocol.
+/// The path of the MCP endpoint.
 const ENDPOINT: &str = "/mcp";
-/// The most bytes of a request.
+/// The maximum size of a request body.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
-/// How long a peer may take for the head of a request, and for its body.
-const READ_TIME: Duration = Duration::from_secs(10);
-/// How many connections there are at once; one more ends the oldest that asks for nothing.
+/// How long a peer may take to send the head of a request, and again to send its body.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// The maximum number of connections; one more closes the oldest idle one.
 const MAX_CONNECTIONS: usize = 256;
-/// How long accepting rests where the system has no more descriptors.
-const REST: Duration = Duration::from_millis(50);
+/// How long to wait before accepting again after a failure, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Where the server listens, and who may speak to it.
+/// Where the server listens, and who may connect.
 #[derive(Debug)]
 pub struct Http {
-    /// The socket that it listens on.
+    /// The socket to listen on.
     pub listener: TcpListener,
-    /// What every request has to bear.
+    /// The token that every request must carry.
     pub token: Token,
-    /// The origins of web pages that may speak to it, such as `http://localhost:3000`.
+    /// The origins of web pages that may send requests, such as `http://localhost:3000`.
     pub origins: Vec<String>,
 }
 
 type Reply = Response<BoxBody<Bytes, Infallible>>;
 
-/// What every connection shares.
-struct Door {
+/// Checks and answers requests; shared by all connections.
+struct Gateway {
     token: Token,
     origins: Vec<String>,
     is_local: bool,
-    shared: Arc<Shared>,
+    server: Arc<Server>,
     service: StreamableHttpService<Session, LocalSessionManager>,
 }
 
 /// Serves the tools of `router` over HTTP until a signal comes.
 ///
 /// # Errors
-/// Where the socket or the process's threads cannot be had.
+/// If the socket cannot be used or the process cannot start threads.
 pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Result<()> {
-    live(options, router, async |shared| {
+    run_server(options, router, async |server| {
         http.listener.set_nonblocking(true)?;
         let is_local = http.listener.local_addr()?.ip().is_loopback();
         let listener = tokio::net::TcpListener::from_std(http.listener.try_clone()?)?;
-        let sessions = Arc::clone(&shared);
+        let sessions = Arc::clone(&server);
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_max_request_body_bytes(MAX_BODY_BYTES);
@@ -84,27 +86,27 @@ pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Resul
             config,
         );
         let Http { token, origins, .. } = http;
-        let door = Door { token, origins, is_local, shared: Arc::clone(&shared), service };
+        let gateway = Gateway { token, origins, is_local, server: Arc::clone(&server), service };
         tokio::select! {
-            () = accept(listener, Arc::new(door)) => {}
-            told = told_to_end() => told?,
+            () = accept(listener, Arc::new(gateway)) => {}
+            signalled = wait_for_signal() => signalled?,
         }
-        stop_calls(&shared, Instant::now() + END_TIME).await;
+        cancel_calls(&server, Instant::now() + SHUTDOWN_TIMEOUT).await;
         Ok(())
     })
 }
 
-/// A connection, and how many requests it has under way.
+/// A connection and the number of its unfinished requests.
 struct Connection {
     task: AbortHandle,
     requests: Arc<AtomicUsize>,
 }
 
-async fn accept(listener: tokio::net::TcpListener, door: Arc<Door>) {
+async fn accept(listener: tokio::net::TcpListener, gateway: Arc<Gateway>) {
     let mut connections: VecDeque<Connection> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            sleep(REST).await;
+            sleep(ACCEPT_PAUSE).await;
             continue;
         };
         connections.retain(|connection| !connection.task.is_finished());
@@ -112,46 +114,46 @@ async fn accept(listener: tokio::net::TcpListener, door: Arc<Door>) {
             let idle = |one: &Connection| one.requests.load(Ordering::Acquire) == 0;
             match connections.iter().position(idle).and_then(|at| connections.remove(at)) {
                 Some(oldest) => oldest.task.abort(),
-                // Everyone waits for an answer.
+                // All connections are busy: refuse this one.
                 None => continue,
             }
         }
         let requests = Arc::new(AtomicUsize::new(0));
-        let (door, counted) = (Arc::clone(&door), Arc::clone(&requests));
+        let (gateway, counter) = (Arc::clone(&gateway), Arc::clone(&requests));
         let task = tokio::spawn(async move {
             let answer = service_fn(move |request| {
-                let (door, under_way) = (Arc::clone(&door), UnderWay::new(&counted));
-                async move { Ok::<_, Infallible>(door.answer(request, under_way).await) }
+                let (gateway, request_count) = (Arc::clone(&gateway), RequestCount::new(&counter));
+                async move { Ok::<_, Infallible>(gateway.answer(request, request_count).await) }
             });
-            let mut server = http1::Builder::new();
-            server.timer(TokioTimer::new()).header_read_timeout(READ_TIME);
-            // A peer that breaks off has nobody to be told.
-            let _ = server.serve_connection(TokioIo::new(stream), answer).await;
+            let mut http = http1::Builder::new();
+            http.timer(TokioTimer::new()).header_read_timeout(READ_TIMEOUT);
+            // If the peer disconnects, there is nobody to report the error to.
+            let _ = http.serve_connection(TokioIo::new(stream), answer).await;
         });
         connections.push_back(Connection { task: task.abort_handle(), requests });
     }
 }
 
-/// One request under way.
-struct UnderWay(Arc<AtomicUsize>);
+/// Counts a request for as long as it lives.
+struct RequestCount(Arc<AtomicUsize>);
 
-impl UnderWay {
+impl RequestCount {
     fn new(count: &Arc<AtomicUsize>) -> Self {
         count.fetch_add(1, Ordering::AcqRel);
-        UnderWay(Arc::clone(count))
+        RequestCount(Arc::clone(count))
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for RequestCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Door {
-    async fn answer(&self, request: Request<body::Incoming>, under_way: UnderWay) -> Reply {
+impl Gateway {
+    async fn answer(&self, request: Request<body::Incoming>, request_count: RequestCount) -> Reply {
         let headers = request.headers();
-        if !self.is_our_name(headers.get(HOST)) {
+        if !self.is_own_host(headers.get(HOST)) {
             return plain(StatusCode::FORBIDDEN, "the Host header is not a name of this server");
         }
         let is_listed = |origin: &HeaderValue| {
@@ -170,13 +172,13 @@ impl Door {
             return reply;
         }
         match (path.as_str(), request.method()) {
-            ("/metrics", &Method::GET) => plain(StatusCode::OK, self.shared.metrics.render()),
+            ("/metrics", &Method::GET) => plain(StatusCode::OK, self.server.metrics.render()),
             (ENDPOINT, _) => {
-                let reply = self.converse(request).await;
-                // A stream is under way until its last piece.
+                let reply = self.handle_mcp(request).await;
+                // A streamed reply is unfinished until its last frame.
                 reply.map(|body| {
                     let keep = move |frame| {
-                        let _ = &under_way;
+                        let _ = &request_count;
                         frame
                     };
                     body.map_frame(keep).boxed()
@@ -186,10 +188,10 @@ impl Door {
         }
     }
 
-    /// Takes the body within its bounds, then lets the protocol answer.
-    async fn converse(&self, request: Request<body::Incoming>) -> Reply {
+    /// Reads the body within its limits, then lets `rmcp` answer.
+    async fn handle_mcp(&self, request: Request<body::Incoming>) -> Reply {
         let (mut head, body) = request.into_parts();
-        let body = match timeout(READ_TIME, Limited::new(body, MAX_BODY_BYTES).collect()).await {
+        let body = match timeout(READ_TIMEOUT, Limited::new(body, MAX_BODY_BYTES).collect()).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
                 return plain(StatusCode::PAYLOAD_TOO_LARGE, "a request has at most 1 MiB");
@@ -198,8 +200,8 @@ impl Door {
             Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body came too slowly"),
         };
         if head.method == Method::POST {
-            // The same eyes as over stdio: rmcp would not see a doubled key.
-            match message::read(Line::Whole(&body)) {
+            // The same checks as over stdio: `rmcp` alone would accept duplicate keys.
+            match message::parse(Line::Whole(&body)) {
                 Incoming::Message(message) => {
                     if let Some(arguments) = message::arguments(&message) {
                         head.extensions.insert(arguments.clone());
@@ -212,8 +214,9 @@ impl Door {
         self.service.handle(Request::from_parts(head, Full::new(body))).await
     }
 
-    /// A web page reaches us by a name of its own that points here; never by an address.
-    fn is_our_name(&self, host: Option<&HeaderValue>) -> bool {
+    /// Rejects DNS rebinding: a web page can point its own host name at this machine, but it cannot make
+    /// the browser send one of ours.
+    fn is_own_host(&self, host: Option<&HeaderValue>) -> bool {
         let Some(host) = host.and_then(|host| host.to_str().ok()) else { return false };
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -229,15 +232,15 @@ impl Door {
     fn is_authorised(&self, authorization: Option<&HeaderValue>) -> bool {
         let Some(value) = authorization.map(HeaderValue::as_bytes) else { return false };
         let Some((scheme, claim)) = value.split_at_checked(b"Bearer ".len()) else { return false };
-        scheme.eq_ignore_ascii_case(b"Bearer ") && self.token.is(claim)
+        scheme.eq_ignore_ascii_case(b"Bearer ") && self.token.matches(claim)
     }
 }
 
 impl Http {
-    /// The address of the endpoint.
+    /// The URL of the endpoint.
     ///
     /// # Errors
-    /// The system's.
+    /// If the system cannot report the socket's address.
     pub fn url(&self) -> io::Result<String> {
         let address: SocketAddr = self.listener.local_addr()?;
         Ok(format!("http://{address}{ENDPOINT}"))

@@ -1,4 +1,4 @@
-//! From a line to a message, or to the error that answers it.
+//! Parses a line into a message, or into the error that answers it.
 
 use std::borrow::Cow;
 
@@ -11,30 +11,30 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::splitter::{Line, MAX_LINE_BYTES};
+use crate::line_codec::{Line, MAX_LINE_BYTES};
 
-/// What a line turned out to be.
+/// The result of parsing a line.
 pub(crate) enum Incoming {
     /// A message.
     Message(Box<ClientJsonRpcMessage>),
-    /// The answer to something that is none, ready for the wire.
+    /// Not a message; this line answers it.
     Refused(String),
-    /// Nothing that wants an answer.
+    /// Needs no answer.
     Nothing,
 }
 
-/// The arguments of a call as the client wrote them: doubled keys and all.
+/// The arguments of a call exactly as the client wrote them, duplicate keys included.
 #[derive(Clone)]
 pub(crate) struct RawArguments(pub(crate) String);
 
-/// JSON-RPC's codes.
+/// JSON-RPC error codes.
 #[derive(Clone, Copy)]
 enum Code {
     ParseError = -32700,
     InvalidRequest = -32600,
 }
 
-/// What is looked at before the message as a whole.
+/// The top-level members of a message, not yet parsed.
 #[derive(Deserialize)]
 struct Outline<'a> {
     #[serde(borrow)]
@@ -51,7 +51,7 @@ struct Outline<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// What is `null` is there all the same.
+/// Distinguishes a member that is `null` from one that is missing.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
@@ -62,8 +62,8 @@ struct CallOutline<'a> {
     arguments: Option<&'a RawValue>,
 }
 
-/// Reads one line.
-pub(crate) fn read(line: Line<'_>) -> Incoming {
+/// Parses one line.
+pub(crate) fn parse(line: Line<'_>) -> Incoming {
     let line = match line {
         Line::Whole(line) => line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii(),
         Line::TooLong => {
@@ -105,20 +105,20 @@ fn message(text: &str, outline: &Outline<'_>) -> Incoming {
     }
     match call(text, outline).map_or_else(|| serde_json::from_str(text), Ok) {
         Ok(mut message) => {
-            keep_arguments(&mut message, outline);
+            attach_arguments(&mut message, outline);
             Incoming::Message(Box::new(message))
         }
         Err(error) if error.is_syntax() || error.is_eof() => {
             refused(None, Code::ParseError, &error.to_string())
         }
-        // A notification is never answered.
+        // Notifications are never answered.
         Err(_) if id.is_none() && outline.method.is_some() => Incoming::Nothing,
         Err(_) => refused(id, Code::InvalidRequest, "not a message of the protocol"),
     }
 }
 
-/// The same message as `rmcp` makes of a call, without trying every other kind of message first: that
-/// takes longer than a small call. `None` where it is anything else.
+/// Parses a `tools/call` request as `rmcp` would, but without trying every other kind of message first,
+/// which takes longer than a small call. Returns `None` for anything else.
 fn call(text: &str, outline: &Outline<'_>) -> Option<ClientJsonRpcMessage> {
     let is_request = outline.jsonrpc.is_some_and(|version| version.get() == "\"2.0\"")
         && outline.result.is_none()
@@ -135,7 +135,7 @@ fn is_id(raw: &RawValue) -> bool {
     raw.get().starts_with('"') || raw.get().parse::<i64>().is_ok()
 }
 
-fn keep_arguments(message: &mut ClientJsonRpcMessage, outline: &Outline<'_>) {
+fn attach_arguments(message: &mut ClientJsonRpcMessage, outline: &Outline<'_>) {
     let ClientJsonRpcMessage::Request(request) = message else { return };
     let ClientRequest::CallToolRequest(call) = &mut request.request else { return };
     let params = outline.params.map(|params| serde_json::from_str(params.get()));
@@ -144,7 +144,7 @@ fn keep_arguments(message: &mut ClientJsonRpcMessage, outline: &Outline<'_>) {
     }
 }
 
-/// The arguments of a message that is a call, as they were written.
+/// The arguments of a `tools/call` request as the client wrote them.
 pub(crate) fn arguments(message: &ClientJsonRpcMessage) -> Option<&RawArguments> {
     let ClientJsonRpcMessage::Request(request) = message else { return None };
     let ClientRequest::CallToolRequest(call) = &request.request else { return None };
@@ -155,8 +155,8 @@ fn refused(id: Option<&RawValue>, code: Code, message: &str) -> Incoming {
     Incoming::Refused(error_line(id, code as i64, message))
 }
 
-/// The answer to a request whose id is that of another one that is not answered yet. It has no id:
-/// with that one it would be taken for the answer to the other.
+/// The answer to a request that reuses the id of an open one. It has no id itself, because the client
+/// would take it for the answer to the open request.
 pub(crate) fn id_in_use(id: &str) -> String {
     let message = format!("id {id} belongs to a request that is not answered yet");
     error_line(None, Code::InvalidRequest as i64, &message)

@@ -1,8 +1,8 @@
 use super::*;
 
 /// The error's code and id, `nothing`, or `message`.
-fn read_text(line: &[u8]) -> String {
-    match read(Line::Whole(line)) {
+fn parse_text(line: &[u8]) -> String {
+    match parse(Line::Whole(line)) {
         Incoming::Message(_) => "message".to_owned(),
         Incoming::Nothing => "nothing".to_owned(),
         Incoming::Refused(answer) => {
@@ -13,7 +13,7 @@ fn read_text(line: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_no_message_is_refused_by_code() {
+fn invalid_messages_are_refused_with_a_code() {
     let deep = "[".repeat(100_000);
     let deep_params = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{deep}"#);
     for (line, expected) in [
@@ -37,23 +37,23 @@ fn what_is_no_message_is_refused_by_code() {
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r", "message"),
         (r#"{"jsonrpc":"2.0","method":"notifications/whatever"}"#, "message"),
     ] {
-        assert_eq!(read_text(line.as_bytes()), expected, "{line:.80}");
+        assert_eq!(parse_text(line.as_bytes()), expected, "{line:.80}");
     }
-    assert_eq!(read_text(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"), "-32700 id null");
-    assert!(matches!(read(Line::TooLong), Incoming::Refused(text) if text.contains("-32700")));
+    assert_eq!(parse_text(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"), "-32700 id null");
+    assert!(matches!(parse(Line::TooLong), Incoming::Refused(text) if text.contains("-32700")));
 }
 
 #[test]
-fn the_arguments_of_a_call_stay_as_they_were_written() {
+fn arguments_of_a_call_stay_exactly_as_written() {
     let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"path":"a","path":"b","limit":25.0}}}"#;
-    let Incoming::Message(message) = read(Line::Whole(line)) else { panic!("a message") };
+    let Incoming::Message(message) = parse(Line::Whole(line)) else { panic!("a message") };
     let ClientJsonRpcMessage::Request(request) = *message else { panic!("a request") };
     let kept = request.request.extensions().get::<RawArguments>().unwrap();
     assert_eq!(kept.0, r#"{"path":"a","path":"b","limit":25.0}"#);
 }
 
 #[test]
-fn a_call_is_the_message_that_rmcp_makes_of_it() {
+fn a_call_parses_to_the_same_message_as_in_rmcp() {
     let calls = [
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"path":"a"}}}"#,
         r#"{"method":"tools/call","params":{"arguments":{},"name":"x"},"id":"a","jsonrpc":"2.0"}"#,
@@ -85,7 +85,7 @@ fn a_call_is_the_message_that_rmcp_makes_of_it() {
     }
 }
 
-/// What rmcp keeps beside the parameters, and does not print.
+/// The metadata, which the `Debug` output of `rmcp` does not show.
 fn meta(message: ClientJsonRpcMessage) -> Option<rmcp::model::RequestMetaObject> {
     let ClientJsonRpcMessage::Request(request) = message else { panic!("a request") };
     request.request.extensions().get().cloned()

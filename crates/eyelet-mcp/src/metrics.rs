@@ -1,4 +1,4 @@
-//! What the server counts, in the text form of Prometheus.
+//! Counters and latencies per tool, in the Prometheus text format.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Upper bounds of the latency histogram, in seconds.
 const BUCKETS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0];
 
-/// The counts of every tool.
+/// The counters of every tool.
 pub(crate) struct Metrics {
     tools: Vec<Tool>,
 }
@@ -25,7 +25,7 @@ struct Tool {
 
 type Counter = fn(&Tool) -> &AtomicU64;
 
-/// How one call went.
+/// The measured outcome of one call.
 pub(crate) struct Outcome {
     pub(crate) time: Duration,
     pub(crate) is_error: bool,
@@ -38,7 +38,7 @@ impl Metrics {
         Metrics { tools: names.map(|name| Tool { name, ..Tool::default() }).collect() }
     }
 
-    /// Counts a call of a tool that is offered.
+    /// Counts a call; ignores tools that the server does not offer.
     pub(crate) fn add(&self, name: &str, outcome: &Outcome) {
         let Some(tool) = self.tools.iter().find(|tool| tool.name == name) else { return };
         let add = |counter: &AtomicU64, count| {
@@ -54,7 +54,7 @@ impl Metrics {
         }
     }
 
-    /// Everything, as Prometheus reads it.
+    /// Renders all counters in the Prometheus text format.
     pub(crate) fn render(&self) -> String {
         let mut text = String::new();
         let counters: [(&str, &str, Counter); 4] = [

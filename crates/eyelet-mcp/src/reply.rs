@@ -1,16 +1,16 @@
-//! From a tool's answer to the reply of the protocol.
+//! Renders the outcome of a tool as a `tools/call` result.
 
 use base64::Engine as _;
 use eyelet::{Attachment, AttachmentMode, Envelope, FunctionCallError, ToolOutput};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
-use crate::ReplyForm;
+use crate::options::ReplyForm;
 
-/// An error's text is cut in the middle beyond this: it may quote what a model sent.
+/// Longer error texts lose their middle; they may quote what the model sent.
 const MAX_ERROR_BYTES: usize = 3000;
 
-/// A reply, and what is counted of it.
+/// A reply and its numbers for the metrics.
 pub(crate) struct Reply {
     pub(crate) result: CallToolResult,
     pub(crate) is_error: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Reply {
     pub(crate) withheld: u64,
 }
 
-/// The reply in the form that was asked for.
+/// Renders the outcome in `form`.
 pub(crate) fn render(outcome: Result<ToolOutput, FunctionCallError>, form: ReplyForm) -> Reply {
     let withheld = outcome.as_ref().map_or(0, ToolOutput::withheld_bytes);
     let mut reply = match form {
@@ -61,13 +61,12 @@ fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
 fn success(text: String) -> Reply {
     let shown = text.len() as u64;
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    // What is not said is not an error; saying so costs every reply its bytes.
+    // The field is optional, and leaving it out saves bytes in every reply.
     result.is_error = None;
     Reply { result, is_error: false, shown, withheld: 0 }
 }
 
-/// A failure of this text.
-pub(crate) fn failure(text: String) -> Reply {
+fn failure(text: String) -> Reply {
     let shown = text.len() as u64;
     let result = CallToolResult::error(vec![ContentBlock::text(text)]);
     Reply { result, is_error: true, shown, withheld: 0 }
@@ -78,7 +77,7 @@ fn image_block(image: Attachment<'_>) -> ContentBlock {
     ContentBlock::image(data, image.mime_type)
 }
 
-/// What is wrong stands first and what would work last.
+/// Keeps the start, which says what is wrong, and the end, which says what to do.
 fn shortened(message: &str) -> String {
     if message.len() <= MAX_ERROR_BYTES {
         return message.to_owned();

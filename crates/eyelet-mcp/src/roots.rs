@@ -1,5 +1,4 @@
-//! The directories that a session may reach: what the server was started with, narrowed by what the
-//! client says.
+//! The roots of a session: those of the server, narrowed by those of the client.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -8,21 +7,22 @@ use std::sync::Arc;
 
 use eyelet::{Root, TurnContext};
 
-use crate::{Options, WorkingDirectory};
+use crate::options::{Options, WorkingDirectory};
 
-/// The surroundings of a session whose client named `uris`, or no roots at all.
-pub(crate) fn turn(options: &Options, uris: Option<&[String]>) -> TurnContext {
-    let named: Vec<_> = uris.unwrap_or_default().iter().filter_map(|uri| path_of(uri)).collect();
+/// The context for calls of a session whose client named the roots `uris`, if it named any.
+pub(crate) fn turn_context(options: &Options, uris: Option<&[String]>) -> TurnContext {
+    let named: Vec<_> =
+        uris.unwrap_or_default().iter().filter_map(|uri| path_from_uri(uri)).collect();
     let roots = if named.is_empty() {
         options.ceiling.clone()
     } else {
         let opened = named.iter().filter_map(|path| Root::open(path).ok()).map(Arc::new);
-        within(&options.ceiling, opened.collect())
+        intersect(&options.ceiling, opened.collect())
     };
     let cwd = options.turn.cwd();
     let elsewhere = roots.first().filter(|_| {
         options.working_directory == WorkingDirectory::Inherited
-            && !roots.iter().any(|root| holds(root, cwd))
+            && !roots.iter().any(|root| contains(root, cwd))
     });
     let turn = options.turn.clone();
     let turn = match elsewhere.map(|root| turn.clone().with_cwd(root.path())) {
@@ -32,8 +32,8 @@ pub(crate) fn turn(options: &Options, uris: Option<&[String]>) -> TurnContext {
     turn.confined_to(roots).with_path_scope(options.reach)
 }
 
-/// What both sides allow. Without a ceiling the client's roots stand alone.
-fn within(ceiling: &[Arc<Root>], named: Vec<Arc<Root>>) -> Vec<Arc<Root>> {
+/// The intersection of both. Without a ceiling, the client's roots apply unchanged.
+fn intersect(ceiling: &[Arc<Root>], named: Vec<Arc<Root>>) -> Vec<Arc<Root>> {
     if ceiling.is_empty() {
         return named;
     }
@@ -52,12 +52,12 @@ fn within(ceiling: &[Arc<Root>], named: Vec<Arc<Root>>) -> Vec<Arc<Root>> {
     both
 }
 
-fn holds(root: &Root, path: &Path) -> bool {
+fn contains(root: &Root, path: &Path) -> bool {
     path.starts_with(root.path()) || path.starts_with(root.real_path())
 }
 
-/// The path of a `file://` URL on this machine, percent-decoded once.
-fn path_of(uri: &str) -> Option<PathBuf> {
+/// The percent-decoded path of a `file://` URL on this machine.
+fn path_from_uri(uri: &str) -> Option<PathBuf> {
     let scheme = uri.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("file://"))?;
     let rest = uri.strip_prefix(scheme)?;
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);

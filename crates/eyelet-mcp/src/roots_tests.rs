@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn only_file_urls_of_this_machine_name_a_root_decoded_once() {
+fn only_local_file_urls_name_a_root_decoded_once() {
     for (uri, expected) in [
         ("file:///a/b", Some("/a/b")),
         ("FILE:///a", Some("/a")),
@@ -22,6 +22,6 @@ fn only_file_urls_of_this_machine_name_a_root_decoded_once() {
         ("é", None),
         ("", None),
     ] {
-        assert_eq!(path_of(uri), expected.map(PathBuf::from), "{uri}");
+        assert_eq!(path_from_uri(uri), expected.map(PathBuf::from), "{uri}");
     }
 }

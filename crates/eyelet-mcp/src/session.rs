@@ -1,6 +1,6 @@
-//! One client's conversation with the server, as `rmcp` asks for it.
+//! One client's session: the requests that `rmcp` dispatches, and the client's roots.
 
-#![expect(deprecated, reason = "the protocol lets roots go one day; clients still name them")]
+#![expect(deprecated, reason = "rmcp deprecates roots, but clients still send them")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,51 +21,54 @@ use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
 use serde_json::json;
 use tokio::sync::Mutex;
 
+use crate::call_task::{self, Call};
 use crate::message::RawArguments;
-use crate::outbox::Outbox;
-use crate::run::{self, Call};
-use crate::{ReplyForm, Shared, client, roots};
+use crate::options::ReplyForm;
+use crate::server::Server;
+use crate::stdout_writer::StdoutWriter;
+use crate::{client_budget, roots};
 
-/// How long a client may take to name its roots; then those of the server's start hold alone.
-const ROOTS_TIME: Duration = Duration::from_secs(2);
+/// How long a client may take to list its roots; after that, the server's own roots apply alone.
+const ROOTS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The key under which the newest protocol asks for the roots.
+/// The key of the roots among the input requests of the newest protocol.
 const ROOTS_KEY: &str = "roots";
 
-/// One client's conversation with the server. Clones are the same session.
+/// One client's session. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Session {
-    shared: Arc<Shared>,
-    /// The wire's way to the client, where there is a wire.
-    outbox: Option<Arc<Outbox>>,
-    /// The surroundings within the client's roots, once they are known.
+    server: Arc<Server>,
+    /// For direct answers; only over stdio.
+    writer: Option<Arc<StdoutWriter>>,
+    /// The context for calls, once the client's roots are known.
     turn: Arc<Mutex<Option<TurnContext>>>,
 }
 
-/// The surroundings of a call, or the question that has to be answered first.
-enum Surroundings {
+/// The context for a call, if the client's roots are known.
+enum SessionContext {
     Known(Box<TurnContext>),
-    Ask,
+    /// The client must send its roots first.
+    AskForRoots,
 }
 
 impl Session {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Session { shared, outbox: None, turn: Arc::default() }
+    pub(crate) fn new(server: Arc<Server>) -> Self {
+        Session { server, writer: None, turn: Arc::default() }
     }
 
-    /// Calls are answered at first hand where they can be.
-    pub(crate) fn with_outbox(self, outbox: Arc<Outbox>) -> Self {
-        Session { outbox: Some(outbox), ..self }
+    /// Lets calls write their answers themselves.
+    pub(crate) fn with_stdout_writer(self, writer: Arc<StdoutWriter>) -> Self {
+        Session { writer: Some(writer), ..self }
     }
 
-    async fn surroundings(
+    async fn context(
         &self,
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Surroundings {
+    ) -> SessionContext {
         let mut turn = self.turn.lock().await;
         if let Some(turn) = &*turn {
-            return Surroundings::Known(Box::new(turn.clone()));
+            return SessionContext::Known(Box::new(turn.clone()));
         }
         let has_roots = context.client_capabilities().is_some_and(|can| can.roots.is_some());
         let uris = match &request.input_responses {
@@ -73,26 +76,26 @@ impl Session {
             Some(answers) => answers.get(ROOTS_KEY).and_then(|answer| {
                 serde_json::from_value::<ListRootsResult>(answer.clone()).ok().map(uris)
             }),
-            None if has_no_requests(context) => return Surroundings::Ask,
+            None if lacks_server_requests(context) => return SessionContext::AskForRoots,
             None => ask_for_roots(&context.peer).await,
         };
-        let known = roots::turn(&self.shared.options, uris.as_deref());
+        let known = roots::turn_context(&self.server.options, uris.as_deref());
         *turn = Some(known.clone());
-        Surroundings::Known(Box::new(known))
+        SessionContext::Known(Box::new(known))
     }
 
     fn budget(&self, context: &RequestContext<RoleServer>) -> ReplyBudget {
-        let asked = self.shared.options.reply_bytes.map(ReplyBudget::new);
-        asked.unwrap_or_else(|| client::budget(context))
+        let configured = self.server.options.reply_bytes.map(ReplyBudget::new);
+        configured.unwrap_or_else(|| client_budget::budget(context))
     }
 
-    /// The tools as this client gets them.
+    /// The tool definitions for this client.
     fn tools(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
-        let definitions = render_definitions(&self.shared.tools, DefinitionFormat::Mcp);
+        let definitions = render_definitions(&self.server.tools, DefinitionFormat::Mcp);
         let mut tools: Vec<Tool> = serde_json::from_value(definitions).unwrap_or_default();
-        let raised = self.shared.options.reply_bytes.filter(|bytes| {
-            *bytes > client::CLAUDE_CODE_BYTES
-                && client::name(context).as_deref() == Some(client::CLAUDE_CODE)
+        let raised = self.server.options.reply_bytes.filter(|bytes| {
+            *bytes > client_budget::CLAUDE_CODE_BYTES
+                && client_budget::name(context).as_deref() == Some(client_budget::CLAUDE_CODE)
         });
         for tool in &mut tools {
             if let Some(bytes) = raised {
@@ -100,7 +103,7 @@ impl Session {
                 meta.insert("anthropic/maxResultSizeChars".to_owned(), json!(bytes));
                 tool.meta = Some(meta);
             }
-            if self.shared.options.reply == ReplyForm::Structured {
+            if self.server.options.reply == ReplyForm::Structured {
                 tool.output_schema = serde_json::from_value(output_schema()).ok().map(Arc::new);
             }
         }
@@ -108,7 +111,7 @@ impl Session {
     }
 
     fn instructions(&self) -> String {
-        let turn = roots::turn(&self.shared.options, None);
+        let turn = roots::turn_context(&self.server.options, None);
         let mut text = String::from(
             "Bounded tools for files and commands. A reply says when it is not all there is, and \
              which offset, column or file goes on.",
@@ -123,7 +126,7 @@ impl Session {
 }
 
 async fn ask_for_roots(peer: &Peer<RoleServer>) -> Option<Vec<String>> {
-    let asked = tokio::time::timeout(ROOTS_TIME, peer.list_roots()).await;
+    let asked = tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await;
     asked.ok().and_then(Result::ok).map(uris)
 }
 
@@ -131,20 +134,20 @@ fn uris(result: ListRootsResult) -> Vec<String> {
     result.roots.into_iter().map(|root| root.uri).collect()
 }
 
-/// The newest protocol has no requests from server to client.
-fn has_no_requests(context: &RequestContext<RoleServer>) -> bool {
+/// Since this protocol version, servers cannot send requests to clients.
+fn lacks_server_requests(context: &RequestContext<RoleServer>) -> bool {
     let version = context.protocol_version();
     version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// The arguments as the client wrote them; over HTTP they came with the request's head.
-fn written_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
+/// The arguments as the client wrote them. Over HTTP they are attached to the request's head.
+fn raw_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
     let own = &context.extensions;
     let raw = own.get::<RawArguments>().or_else(|| own.get::<Parts>()?.extensions.get());
     raw.map(|raw| raw.0.clone())
 }
 
-/// The schema of an envelope.
+/// The JSON schema of an envelope.
 fn output_schema() -> serde_json::Value {
     json!({
         "type": "object",
@@ -186,26 +189,26 @@ impl ServerHandler for Session {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.shared.tools.iter().find(|tool| tool.name == request.name) else {
-            let call = ToolInvocation::new(&request.name, "{}", &self.shared.options.turn);
-            let error = self.shared.router.call(&call).err().map(|error| error.to_string());
+        let Some(tool) = self.server.tools.iter().find(|tool| tool.name == request.name) else {
+            let call = ToolInvocation::new(&request.name, "{}", &self.server.options.turn);
+            let error = self.server.router.call(&call).err().map(|error| error.to_string());
             return Err(ErrorData::invalid_params(error.unwrap_or_default(), None));
         };
-        let turn = match self.surroundings(&request, &context).await {
-            Surroundings::Known(turn) => *turn,
-            Surroundings::Ask => {
+        let turn = match self.context(&request, &context).await {
+            SessionContext::Known(turn) => *turn,
+            SessionContext::AskForRoots => {
                 let ask = InputRequest::ListRoots(ListRootsRequest::default());
                 let asks = BTreeMap::from([(ROOTS_KEY.to_owned(), ask)]);
                 return Ok(InputRequiredResult::from_input_requests(asks).into());
             }
         };
-        let turn = if run::is_budgeted(self.shared.options.reply) {
+        let turn = if self.server.options.reply.is_budgeted() {
             turn.with_reply_budget(self.budget(&context))
         } else {
             turn
         };
-        let written = written_arguments(&context).filter(|raw| raw != "null");
-        let arguments = written.or_else(|| serde_json::to_string(&request.arguments?).ok());
+        let raw = raw_arguments(&context).filter(|raw| raw != "null");
+        let arguments = raw.or_else(|| serde_json::to_string(&request.arguments?).ok());
         let call = Call {
             tool: tool.name,
             arguments: arguments.unwrap_or_else(|| "{}".to_owned()),
@@ -213,20 +216,20 @@ impl ServerHandler for Session {
             load: tool.load,
             counts: tool.counts,
         };
-        // The newest protocol has more to add to a result.
-        let outbox = self.outbox.as_ref().filter(|_| !has_no_requests(&context));
-        // What waits for a call is large, and rmcp moves it about.
-        Box::pin(run::run(&self.shared, call, &context, outbox)).await.map(Into::into)
+        // For the newest protocol, `rmcp` has to add fields to the result.
+        let writer = self.writer.as_ref().filter(|_| !lacks_server_requests(&context));
+        // Boxed, because `rmcp` moves this future around and it is large.
+        Box::pin(call_task::run(&self.server, call, &context, writer)).await.map(Into::into)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // Asked for now, so that the first call does not wait.
+        // Ask now, so that the first call does not have to wait.
         let mut turn = self.turn.lock().await;
         let has_roots =
             context.peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some());
         if has_roots && turn.is_none() {
             let uris = ask_for_roots(&context.peer).await;
-            *turn = Some(roots::turn(&self.shared.options, uris.as_deref()));
+            *turn = Some(roots::turn_context(&self.server.options, uris.as_deref()));
         }
     }
 
@@ -240,7 +243,7 @@ impl ServerHandler for Session {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // A known method comes here when its parameters have the wrong shape.
+        // A known method arrives here if its parameters have the wrong shape.
         if request.method == "tools/call" {
             let message = "params must have the tool's name, and arguments as an object";
             return Err(ErrorData::invalid_params(message, None));
@@ -248,7 +251,7 @@ impl ServerHandler for Session {
         Err(not_offered(&request.method))
     }
 
-    // What is not offered is not answered: rmcp would, with nothing.
+    // Methods that the server does not offer. By default `rmcp` would answer them with empty lists.
 
     async fn complete(
         &self,

@@ -1,4 +1,4 @@
-//! The server over stdin and stdout, from its start to its end.
+//! The server over stdin and stdout, from start to shutdown.
 
 use std::io;
 use std::sync::Arc;
@@ -9,38 +9,40 @@ use rmcp::service::{ServerInitializeError, serve_server};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::life::{END_TIME, live, stop_calls, told_to_end};
+use crate::lifecycle::{SHUTDOWN_TIMEOUT, cancel_calls, run_server, wait_for_signal};
+use crate::options::Options;
+use crate::server::Server;
 use crate::session::Session;
-use crate::wire::{self, Wire, WireEnd};
-use crate::{Options, Shared};
+use crate::stdio_transport::{self, StdioTransport};
+use crate::stdout_writer::ConnectionEnd;
 
-/// What is under way when the input ends may still finish by itself.
-const FINISH_TIME: Duration = Duration::from_millis(500);
+/// When the input ends, calls have this long to finish before they are cancelled.
+const FINISH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Serves the tools of `router` over stdin and stdout until the input ends or a signal comes.
 ///
 /// # Errors
-/// Where the process's descriptors or threads cannot be had.
+/// If the process cannot duplicate its descriptors or start threads.
 pub fn serve_stdio(options: Options, router: ToolRouter) -> io::Result<()> {
-    let (input, output) = wire::take_over()?;
-    live(options, router, async |shared| {
+    let (input, output) = stdio_transport::take_over_stdio()?;
+    run_server(options, router, async |server| {
         let (end_sender, mut end) = mpsc::unbounded_channel();
-        let wire = Wire::start(input, output, end_sender)?;
-        let session = Session::new(Arc::clone(&shared)).with_outbox(wire.outbox());
-        tokio::spawn(converse(session, wire.clone()));
+        let transport = StdioTransport::start(input, output, end_sender)?;
+        let session = Session::new(Arc::clone(&server)).with_stdout_writer(transport.writer());
+        tokio::spawn(run_sessions(session, transport.clone()));
         let cause = tokio::select! {
             cause = end.recv() => cause,
-            told = told_to_end() => told.map(|()| None)?,
+            signalled = wait_for_signal() => signalled.map(|()| None)?,
         };
-        finish(&shared, &wire, cause).await;
+        shut_down(&server, &transport, cause).await;
         Ok(())
     })
 }
 
-/// One conversation after the other: one that does not begin as it should is begun again.
-async fn converse(session: Session, wire: Wire) {
+/// Runs one session after the other: after a failed handshake the client may try again.
+async fn run_sessions(session: Session, transport: StdioTransport) {
     loop {
-        match serve_server(session.clone(), wire.clone()).await {
+        match serve_server(session.clone(), transport.clone()).await {
             Ok(running) => drop(running.waiting().await),
             Err(ServerInitializeError::Cancelled) => return,
             Err(_) => {}
@@ -48,20 +50,20 @@ async fn converse(session: Session, wire: Wire) {
     }
 }
 
-/// Answers what can be answered, then stops the rest.
-async fn finish(shared: &Shared, wire: &Wire, cause: Option<WireEnd>) {
-    let end = Instant::now() + END_TIME;
-    if cause == Some(WireEnd::EndOfInput) {
+/// Lets calls finish if the client still reads, then cancels the rest.
+async fn shut_down(server: &Server, transport: &StdioTransport, cause: Option<ConnectionEnd>) {
+    let deadline = Instant::now() + SHUTDOWN_TIMEOUT;
+    if cause == Some(ConnectionEnd::EndOfInput) {
         let finished = tokio::select! {
-            finished = timeout(FINISH_TIME, wire.all_answered()) => finished.is_ok(),
-            _ = told_to_end() => false,
+            finished = timeout(FINISH_TIMEOUT, transport.all_answered()) => finished.is_ok(),
+            _ = wait_for_signal() => false,
         };
         if finished {
             return;
         }
     }
-    stop_calls(shared, end).await;
-    if cause != Some(WireEnd::Broken) {
-        let _ = timeout_at(end, wire.all_answered()).await;
+    cancel_calls(server, deadline).await;
+    if cause != Some(ConnectionEnd::OutputClosed) {
+        let _ = timeout_at(deadline, transport.all_answered()).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The secret that every request over HTTP has to bear.
+//! The bearer token that every HTTP request must carry.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -6,21 +6,21 @@ use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// How many random bytes a token has that we make.
+/// The number of random bytes in a generated token.
 const RANDOM_BYTES: usize = 32;
-/// A shorter one could be guessed.
+/// A shorter token could be guessed.
 const MIN_BYTES: usize = 16;
-/// A longer file is no token.
+/// A longer file does not hold a token.
 const MAX_BYTES: u64 = 4096;
 
-/// The secret that every request over HTTP has to bear.
+/// The bearer token that every HTTP request must carry.
 pub struct Token(String);
 
 impl Token {
-    /// A new one of 256 random bits.
+    /// Generates a token of 256 random bits.
     ///
     /// # Errors
-    /// Where the system has no random bytes.
+    /// If the system provides no random bytes.
     pub fn random() -> io::Result<Token> {
         let mut bytes = [0; RANDOM_BYTES];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
@@ -32,10 +32,10 @@ impl Token {
         Ok(Token(text))
     }
 
-    /// The one in a file that nobody else may read.
+    /// Reads a token from a private file.
     ///
     /// # Errors
-    /// Where the file cannot be read, others may read it, or it does not hold a token.
+    /// If the file cannot be read, other users can read it, or it does not hold a token.
     pub fn from_file(path: &Path) -> io::Result<Token> {
         let file = std::fs::File::open(path)?;
         if file.metadata()?.mode() & 0o077 != 0 {
@@ -52,13 +52,13 @@ impl Token {
         Ok(Token(text.to_owned()))
     }
 
-    /// The token, to be shown once to the person who starts the server.
+    /// The token as text, to show once to the person who starts the server.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether `claim` is the token. How long that takes tells nothing but the length.
-    pub(crate) fn is(&self, claim: &[u8]) -> bool {
+    /// Compares in constant time: the duration reveals only the length.
+    pub(crate) fn matches(&self, claim: &[u8]) -> bool {
         let own = self.0.as_bytes();
         if own.len() != claim.len() {
             return false;

@@ -1,21 +1,21 @@
-//! What the system tells of a process in one line.
+//! A process's line in `/proc`.
 
-/// A process, as `/proc` has it.
+/// The state of a process, from `/proc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessStat {
-    /// Whether it has ended, and only waits to be reaped.
+    /// Whether it has exited and only waits to be reaped.
     pub is_dead: bool,
-    /// The number of its parent.
+    /// Its parent's process ID.
     pub parent: i32,
-    /// The number of its group.
+    /// Its process group ID.
     pub group: i32,
 }
 
 impl ProcessStat {
-    /// The process of this number, if there is one.
+    /// The process with this ID, if it exists.
     pub fn of(pid: i32) -> Option<Self> {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-        // `pid (name) state parent group …`; the name may hold anything, brackets among it.
+        // `pid (name) state parent group …`; the name may contain anything, even brackets.
         let after_name = stat.rsplit(|byte| *byte == b')').next()?;
         let text = String::from_utf8_lossy(after_name);
         let mut fields = text.split_ascii_whitespace();

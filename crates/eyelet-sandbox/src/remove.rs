@@ -1,26 +1,26 @@
-//! Removing what a command made.
+//! Removes files that a command created.
 
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Removes a file, or a folder with all that is in it, folders that were closed to their owner among it.
+/// Removes a file or a whole directory, including directories that their owner may not write to.
 pub fn remove_all(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.is_dir() {
         return fs::remove_file(path);
     }
     fs::remove_dir_all(path).or_else(|_| {
-        open_folders(path);
+        make_writable(path);
         fs::remove_dir_all(path)
     })
 }
 
-fn open_folders(path: &Path) {
+fn make_writable(path: &Path) {
     let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
     if is_folder && fs::set_permissions(path, Permissions::from_mode(0o700)).is_ok() {
         let entries = fs::read_dir(path).into_iter().flatten();
-        entries.filter_map(io::Result::ok).for_each(|entry| open_folders(&entry.path()));
+        entries.filter_map(io::Result::ok).for_each(|entry| make_writable(&entry.path()));
     }
 }
 
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn closed_folders_go_and_what_links_lead_to_stays() {
+    fn read_only_directories_are_removed_and_link_targets_stay() {
         let base = std::env::temp_dir().join(format!("eyelet-remove-{}", std::process::id()));
         let (folder, kept) = (base.join("folder"), base.join("kept"));
         fs::create_dir_all(folder.join("closed/deeper")).expect("a new folder");

@@ -1,18 +1,12 @@
-//! What a supervisor is asked to do, and what it answers: plain data over one socket.
+//! The request to a supervisor: which command to run, and in which sandbox.
 //!
-//! Each message is its length and then JSON. Nothing of it stands in the supervisor's arguments or
-//! environment, where other processes could read it.
+//! It goes over a socket, because other processes could read arguments and environment variables.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-/// A message above this is a mistake: the system takes no environment of that size.
-const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// What a command may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +63,7 @@ pub enum TierChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The path, absolute and without links.
-    #[serde(with = "raw_path")]
+    #[serde(serialize_with = "serialize_path", deserialize_with = "deserialize_path")]
     pub path: PathBuf,
     /// The device and the number of the directory that has to be there.
     pub identity: (u64, u64),
@@ -79,7 +73,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// The file to execute.
-    #[serde(with = "raw_path")]
+    #[serde(serialize_with = "serialize_path", deserialize_with = "deserialize_path")]
     pub file: PathBuf,
     /// Its arguments, without its name.
     pub arguments: Vec<Raw>,
@@ -137,48 +131,15 @@ impl SandboxRequest {
             program,
         }
     }
-}
 
-/// What a supervisor tells.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Message {
-    /// The command runs, in this tier if in any.
-    Started(Option<Tier>),
-    /// The command did not run, because the sandbox cannot be enforced.
-    Unavailable(String),
-    /// The command did not run, because the system refused to start it (error number).
-    NotStarted(i32),
-    /// The command has ended: its exit code, or 128 + N by signal N.
-    Exited(i32),
-    /// Nothing of it is left; what was moved away from protected paths, and where to.
-    Gone(Vec<Reverted>),
-    /// The answer to a request without a program.
-    Examined(crate::doctor::Machine),
-}
-
-/// Something that a command made at a protected path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reverted {
-    /// The protected path.
-    pub path: RawPath,
-    /// What became of it.
-    pub fate: Fate,
-}
-
-/// What became of a protected path that a command changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Fate {
-    /// The command's version was moved here.
-    MovedTo(RawPath),
-    /// The command's version was moved away, and nobody can look at it any more.
-    Gone,
-    /// It was removed or moved, and put back.
-    PutBack,
-    /// The system would not let it be put back: a person has to look.
-    Failed,
-    /// Nobody looked, because the supervisor was killed: the path is that of a root, and whatever is
-    /// protected in it may have changed.
-    Unseen,
+    /// A request to find out what the machine can enforce.
+    pub(crate) fn examination() -> Self {
+        SandboxRequest {
+            tier: TierChoice::Only(Tier::Namespaces),
+            network: Network::Off,
+            ..SandboxRequest::new(Policy::ReadOnly, None)
+        }
+    }
 }
 
 /// Bytes that need not be UTF-8, in JSON as one character each.
@@ -203,7 +164,9 @@ impl<'de> Deserialize<'de> for Raw {
 
 /// A path that need not be UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RawPath(#[serde(with = "raw_path")] pub PathBuf);
+pub struct RawPath(
+    #[serde(serialize_with = "serialize_path", deserialize_with = "deserialize_path")] pub PathBuf,
+);
 
 impl<P: Into<PathBuf>> From<P> for RawPath {
     fn from(path: P) -> Self {
@@ -217,52 +180,10 @@ impl AsRef<Path> for RawPath {
     }
 }
 
-mod raw_path {
-    use super::{Deserialize, Deserializer, Path, PathBuf, Raw, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-        Raw(path.into()).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-        Raw::deserialize(from).map(|raw| PathBuf::from(raw.0))
-    }
+fn serialize_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    Raw(path.into()).serialize(serializer)
 }
 
-/// A message as it goes over the socket.
-pub(crate) fn framed(message: &impl Serialize) -> io::Result<Vec<u8>> {
-    let body = serde_json::to_vec(message)?;
-    let length = u32::try_from(body.len()).map_err(|_| too_long())?;
-    Ok([&length.to_ne_bytes(), body.as_slice()].concat())
-}
-
-/// Reads one message.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a supervisor reads so"))]
-pub(crate) fn read_framed<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
-    let mut length = [0; 4];
-    from.read_exact(&mut length)?;
-    let length = usize::try_from(u32::from_ne_bytes(length)).unwrap_or(usize::MAX);
-    if length > MAX_MESSAGE_BYTES {
-        return Err(too_long());
-    }
-    let mut body = vec![0; length];
-    from.read_exact(&mut body)?;
-    Ok(serde_json::from_slice(&body)?)
-}
-
-/// Takes the first whole message off `inbox`.
-pub(crate) fn take_framed<T: DeserializeOwned>(inbox: &mut Vec<u8>) -> io::Result<Option<T>> {
-    let Some((length, rest)) = inbox.split_first_chunk::<4>() else { return Ok(None) };
-    let length = usize::try_from(u32::from_ne_bytes(*length)).unwrap_or(usize::MAX);
-    if length > MAX_MESSAGE_BYTES {
-        return Err(too_long());
-    }
-    let Some(body) = rest.get(..length) else { return Ok(None) };
-    let message = serde_json::from_slice(body)?;
-    inbox.drain(..4 + length);
-    Ok(Some(message))
-}
-
-fn too_long() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a message is too long")
+fn deserialize_path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+    Raw::deserialize(from).map(|raw| PathBuf::from(raw.0))
 }

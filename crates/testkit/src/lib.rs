@@ -1,5 +1,7 @@
 //! Trees, naive models and properties that eyelet's tests share.
 
+pub mod cli;
+pub mod mcp_client;
 mod memory;
 mod naive;
 mod programs;
@@ -7,6 +9,7 @@ mod random;
 mod random_repo;
 mod random_words;
 mod tree;
+pub mod workspace;
 
 pub use memory::{base64, in_own_process, in_own_process_after, peak_memory};
 pub use naive::{NaivePage, naive_list, naive_read};

@@ -1,4 +1,4 @@
-//! What each layer says.
+//! Collects the values of each layer.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -11,130 +11,137 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args as _, Command, CommandFactory as _};
 use serde_json::{Map, Value};
 
-use super::{Joined, Kind, LAYERED, SETTINGS, Setting, is_list, kind};
-use crate::args::{Cli, Mcp};
+use super::settings::{Kind, LAYERED, Merge, SETTINGS, Setting, is_list, kind};
 use crate::failure::Failure;
-use crate::setup::Home;
+use crate::flags::{Cli, McpFlags};
+use crate::home::Home;
 
-/// A setting and its values, each with the layer that it comes from.
-pub(super) struct InForce {
-    pub(super) setting: &'static Setting,
-    pub(super) values: Vec<Given>,
+/// A setting and its effective values.
+pub(crate) struct EffectiveSetting {
+    pub(crate) setting: &'static Setting,
+    pub(crate) values: Vec<LayerValue>,
 }
 
-pub(super) struct Given {
-    pub(super) arg: Arg,
-    pub(super) text: OsString,
-    pub(super) source: Source,
+/// A value and the layer that it comes from.
+pub(crate) struct LayerValue {
+    pub(crate) arg: Arg,
+    pub(crate) text: OsString,
+    pub(crate) source: Source,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Flag,
     Variable,
     File(PathBuf),
 }
 
 /// The user's file.
-pub(super) struct UserFile {
-    pub(super) path: PathBuf,
-    pub(super) found: bool,
+pub(crate) struct UserFile {
+    pub(crate) path: PathBuf,
+    pub(crate) found: bool,
     keys: Map<String, Value>,
 }
 
-/// The command line with what the lower layers add to it, where they add anything.
-pub(crate) fn with_layers(said: &ArgMatches) -> Result<Option<Vec<OsString>>, Failure> {
-    if !said.subcommand_name().is_some_and(|name| LAYERED.contains(&name)) {
+/// The command line plus the flags from lower layers, or `None` if they add nothing.
+pub(crate) fn with_layers(matches: &ArgMatches) -> Result<Option<Vec<OsString>>, Failure> {
+    if !matches.subcommand_name().is_some_and(|name| LAYERED.contains(&name)) {
         return Ok(None);
     }
-    let (_, in_force) = of(said)?;
-    let values = in_force.into_iter().flat_map(|value| value.values);
-    let lower: Vec<_> = values.filter(|given| given.source != Source::Flag).collect();
+    let (_, settings) = effective_for(matches)?;
+    let values = settings.into_iter().flat_map(|value| value.values);
+    let lower: Vec<_> = values.filter(|value| value.source != Source::Flag).collect();
     if lower.is_empty() {
         return Ok(None);
     }
-    Ok(Some(env::args_os().chain(lower.iter().flat_map(Given::as_flag)).collect()))
+    Ok(Some(env::args_os().chain(lower.iter().flat_map(LayerValue::as_flag)).collect()))
 }
 
-/// What is in force for the command line of this process.
-pub(super) fn in_force() -> Result<(Option<UserFile>, Vec<InForce>), Failure> {
-    let said = Cli::command().try_get_matches();
-    of(&said.map_err(|error| Failure::usage(error.to_string()))?)
+/// The effective settings for this process's command line, and the user's file.
+pub(crate) fn effective() -> Result<(Option<UserFile>, Vec<EffectiveSetting>), Failure> {
+    let matches = Cli::command().try_get_matches();
+    effective_for(&matches.map_err(|error| Failure::usage(error.to_string()))?)
 }
 
-fn of(said: &ArgMatches) -> Result<(Option<UserFile>, Vec<InForce>), Failure> {
-    let Some((_, below)) = said.subcommand() else { return Ok((None, Vec::new())) };
+fn effective_for(
+    matches: &ArgMatches,
+) -> Result<(Option<UserFile>, Vec<EffectiveSetting>), Failure> {
+    let Some((_, subcommand)) = matches.subcommand() else { return Ok((None, Vec::new())) };
     // Every layered command has the server's flags.
-    let server = Mcp::augment_args(Command::new("mcp"));
+    let server = McpFlags::augment_args(Command::new("mcp"));
     let args: Vec<_> = server.get_arguments().collect();
     check_variables()?;
     let file = UserFile::read()?;
-    let mut in_force = Vec::new();
+    let mut settings = Vec::new();
     for setting in SETTINGS {
         let Some(arg) = args.iter().find(|arg| arg.get_long() == Some(setting.flag)) else {
             continue;
         };
-        let flags = [said, below].into_iter().flat_map(|matches| from_flags(arg, matches));
+        let flags = [matches, subcommand].into_iter().flat_map(|matches| from_flags(arg, matches));
         let lower = [from_variable(setting, arg)?, from_file(setting, arg, file.as_ref())?];
         let mut values: Vec<_> = flags.collect();
         for layer in lower {
-            if values.is_empty() || setting.joined == Joined::All {
+            if values.is_empty() || setting.merge == Merge::All {
                 values.extend(layer);
             }
         }
         if !is_list(arg) {
-            // Of two the later was meant.
+            // The last one wins.
             values.drain(..values.len().saturating_sub(1));
         }
-        in_force.push(InForce { setting, values });
+        settings.push(EffectiveSetting { setting, values });
     }
-    Ok((file, in_force))
+    Ok((file, settings))
 }
 
-/// The first flag before the command, beside some, that this process was given.
-pub(crate) fn said_before(beside: &[&str]) -> Option<String> {
-    let said = Cli::command().try_get_matches().ok()?;
+/// The first flag before the command on this process's command line, ignoring those in `except`.
+pub(crate) fn flag_before_command(except: &[&str]) -> Option<String> {
+    let matches = Cli::command().try_get_matches().ok()?;
     let command = Cli::command();
     let flags = command.get_arguments().filter_map(|arg| Some((arg, arg.get_long()?)));
-    let mut others = flags.filter(|(_, flag)| !beside.contains(flag));
-    let found = others.find(|(arg, _)| !from_flags(arg, &said).is_empty());
+    let mut others = flags.filter(|(_, flag)| !except.contains(flag));
+    let found = others.find(|(arg, _)| !from_flags(arg, &matches).is_empty());
     found.map(|(_, flag)| format!("--{flag}"))
 }
 
-fn from_flags(arg: &Arg, said: &ArgMatches) -> Vec<Given> {
+fn from_flags(arg: &Arg, matches: &ArgMatches) -> Vec<LayerValue> {
     let id = arg.get_id().as_str();
-    let values = said.try_get_raw(id).ok().flatten();
-    let is_said = values.is_some() && said.value_source(id) == Some(ValueSource::CommandLine);
-    let values = values.filter(|_| is_said).into_iter().flatten();
-    values.map(|text| Given::new(arg, text, &Source::Flag)).collect()
+    let values = matches.try_get_raw(id).ok().flatten();
+    let is_given = values.is_some() && matches.value_source(id) == Some(ValueSource::CommandLine);
+    let values = values.filter(|_| is_given).into_iter().flatten();
+    values.map(|text| LayerValue::new(arg, text, &Source::Flag)).collect()
 }
 
-fn from_variable(setting: &Setting, arg: &Arg) -> Result<Vec<Given>, Failure> {
+fn from_variable(setting: &Setting, arg: &Arg) -> Result<Vec<LayerValue>, Failure> {
     let name = setting.variable();
     let Some(text) = env::var_os(&name) else { return Ok(Vec::new()) };
     let texts: Vec<_> = match is_list(arg) {
         true => text.as_bytes().split(|byte| *byte == b':').map(OsStr::from_bytes).collect(),
         false => vec![text.as_os_str()],
     };
-    // A variable that is empty says nothing.
+    // An empty variable counts as unset.
     let texts = texts.into_iter().filter(|text| !text.is_empty());
     texts.map(|text| checked(arg, text, &Source::Variable, &name)).collect()
 }
 
-fn from_file(setting: &Setting, arg: &Arg, file: Option<&UserFile>) -> Result<Vec<Given>, Failure> {
+fn from_file(
+    setting: &Setting,
+    arg: &Arg,
+    file: Option<&UserFile>,
+) -> Result<Vec<LayerValue>, Failure> {
     let Some(file) = file else { return Ok(Vec::new()) };
     let key = setting.key();
     let Some(value) = file.keys.get(&key) else { return Ok(Vec::new()) };
     let place = format!("{}: `{key}`", file.path.display());
     let texts = texts(arg, value).ok_or_else(|| {
-        let wanted = wanted(arg);
+        let wanted = expected(arg);
         Failure::usage(format!("{place} needs {wanted}, not {value}"))
     })?;
     let source = Source::File(file.path.clone());
     texts.iter().map(|text| checked(arg, OsStr::new(text), &source, &place)).collect()
 }
 
-/// A value of the file as a flag would have it.
+/// A value of the file in the form that the flag takes.
 fn texts(arg: &Arg, value: &Value) -> Option<Vec<String>> {
     let one = |value: &Value| match (kind(arg), value) {
         (Kind::Switch, Value::Bool(flag)) => Some(flag.to_string()),
@@ -153,7 +160,7 @@ fn texts(arg: &Arg, value: &Value) -> Option<Vec<String>> {
     }
 }
 
-fn wanted(arg: &Arg) -> &'static str {
+fn expected(arg: &Arg) -> &'static str {
     match (kind(arg), is_list(arg)) {
         (Kind::Switch, _) => "true or false",
         (Kind::Number, _) => "a whole number",
@@ -162,29 +169,30 @@ fn wanted(arg: &Arg) -> &'static str {
     }
 }
 
-/// The value, where the flag would take it.
-fn checked(arg: &Arg, text: &OsStr, source: &Source, place: &str) -> Result<Given, Failure> {
-    let given = Given::new(arg, text, source);
+/// The value, if the flag accepts it.
+fn checked(arg: &Arg, text: &OsStr, source: &Source, place: &str) -> Result<LayerValue, Failure> {
+    let value = LayerValue::new(arg, text, source);
     let is_switch = kind(arg) == Kind::Switch;
     if is_switch && !(text == "true" || text == "false") {
         let text = text.to_string_lossy();
         return Err(Failure::usage(format!("{place} needs true or false, not `{text}`")));
     }
     let alone = Command::new("value").no_binary_name(true).arg(arg.clone().hide(true));
-    let parsed = alone.try_get_matches_from(given.as_flag());
-    parsed.map(|_| given).map_err(|error| {
-        let told = error.to_string();
-        let told = told.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-        Failure::usage(format!("{place}: {told}"))
+    let parsed = alone.try_get_matches_from(value.as_flag());
+    parsed.map(|_| value).map_err(|error| {
+        let message = error.to_string();
+        let message =
+            message.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+        Failure::usage(format!("{place}: {message}"))
     })
 }
 
-impl Given {
+impl LayerValue {
     fn new(arg: &Arg, text: &OsStr, source: &Source) -> Self {
-        Given { arg: arg.clone(), text: text.to_owned(), source: source.clone() }
+        LayerValue { arg: arg.clone(), text: text.to_owned(), source: source.clone() }
     }
 
-    /// A switch that is off is one that is not said.
+    /// The value as a command-line flag; `None` for a switch that is off.
     fn as_flag(&self) -> Option<OsString> {
         let mut flag = OsString::from(format!("--{}", self.arg.get_long()?));
         if kind(&self.arg) == Kind::Switch {
@@ -197,7 +205,7 @@ impl Given {
 }
 
 impl UserFile {
-    /// The file, where the environment says where it would be.
+    /// Reads the file; `None` if the environment does not say where it is.
     fn read() -> Result<Option<Self>, Failure> {
         let Ok(home) = Home::find() else { return Ok(None) };
         let path = home.config().join("eyelet/config.toml");
@@ -223,7 +231,7 @@ impl UserFile {
     }
 }
 
-/// A misspelt variable must not pass in silence.
+/// Rejects unknown `EYELET_` variables, which are probably misspelt.
 fn check_variables() -> Result<(), Failure> {
     let names = env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
     let ours = |name: &String| name.starts_with("EYELET_") && !name.starts_with("EYELET_TEST_");

@@ -4,8 +4,7 @@ use std::fs;
 
 use expect_test::expect;
 use testkit::TempTree;
-
-use crate::run::{command, eyelet};
+use testkit::cli::{command, eyelet};
 
 #[test]
 fn streams_and_exit_code_are_the_commands() {

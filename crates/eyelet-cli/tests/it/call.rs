@@ -6,8 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use expect_test::expect;
 use eyelet::limits::MAX_ARGUMENT_BYTES;
 use testkit::TempTree;
-
-use crate::run::{eyelet, eyelet_with_stdin, same};
+use testkit::cli::{eyelet, eyelet_with_stdin, same};
 
 #[test]
 fn an_answer_is_one_line_of_json_and_exit_0() {

@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
-
 use testkit::TempTree;
-
-use crate::run::{binary, eyelet};
+use testkit::cli::eyelet;
+use testkit::eyelet_bin;
 
 /// A client: its name, its file from the home or from the project, and a file that someone wrote
 /// with comments and another server. `<ENTRY>` is where the entry is expected.
@@ -109,7 +108,7 @@ pub(crate) fn setup(tree: &TempTree, arguments: &[&str]) -> String {
 }
 
 pub(crate) fn redact(tree: &TempTree, text: &str) -> String {
-    let text = text.replace(binary().to_str().unwrap(), "/bin/eyelet");
+    let text = text.replace(eyelet_bin().to_str().unwrap(), "/bin/eyelet");
     tree.redact(&text).replace(tree.beside().to_str().unwrap(), "/home")
 }
 

@@ -4,8 +4,7 @@ use std::fs;
 
 use expect_test::expect;
 use testkit::TempTree;
-
-use crate::run::{command, eyelet};
+use testkit::cli::{command, eyelet};
 
 /// `eyelet` with variables and a file of the user's.
 fn told(variables: &[(&str, &str)], file: &str, arguments: &[&str]) -> String {

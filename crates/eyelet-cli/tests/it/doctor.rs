@@ -1,8 +1,7 @@
 //! `eyelet doctor`.
 
 use testkit::TempTree;
-
-use crate::run::command;
+use testkit::cli::command;
 
 #[test]
 fn doctor_tells_the_tier_and_what_it_leaves_open() {

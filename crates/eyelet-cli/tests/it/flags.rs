@@ -2,8 +2,7 @@
 
 use expect_test::expect;
 use testkit::TempTree;
-
-use crate::run::{eyelet, same};
+use testkit::cli::{eyelet, same};
 
 const READ: &str = r#"{"path":"a.txt"}"#;
 

@@ -2,8 +2,7 @@
 
 use expect_test::expect;
 use testkit::TempTree;
-
-use crate::run::{command, eyelet, same};
+use testkit::cli::{command, eyelet, same};
 
 fn tree() -> TempTree {
     let tree = TempTree::new(

@@ -2,8 +2,7 @@
 
 use expect_test::expect;
 use testkit::TempTree;
-
-use crate::run::eyelet;
+use testkit::cli::eyelet;
 
 fn whole_help(command: &[&str]) -> String {
     eyelet(&TempTree::new(""), command.iter().chain(&["--help"]))

@@ -2,8 +2,7 @@
 
 use expect_test::expect;
 use testkit::TempTree;
-
-use crate::run::{eyelet, same};
+use testkit::cli::{eyelet, same};
 
 fn tree() -> TempTree {
     TempTree::new(

@@ -3,8 +3,7 @@
 use expect_test::expect;
 use serde_json::Value;
 use testkit::TempTree;
-
-use crate::run::{command, eyelet};
+use testkit::cli::{command, eyelet};
 
 const COMMANDS: [&str; 13] = [
     "call",

@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use testkit::TempTree;
-
-use crate::run::{binary, eyelet};
+use testkit::cli::eyelet;
+use testkit::eyelet_bin;
 
 #[test]
 fn the_content_goes_to_stdout_unchanged() {
@@ -120,7 +120,7 @@ fn a_deep_path_under_a_root_needs_few_open_files() {
     tree.file(&path, "deep\n");
     let output = std::process::Command::new("sh")
         .args(["-c", "ulimit -n 64 && exec \"$0\" --root . read \"$1\""])
-        .arg(binary())
+        .arg(eyelet_bin())
         .arg(&path)
         .current_dir(tree.path())
         .output()

@@ -7,7 +7,8 @@ use expect_test::expect;
 use testkit::TempTree;
 
 use crate::clients::{CLIENTS, redact, setup};
-use crate::run::{binary, command, eyelet};
+use testkit::cli::{command, eyelet};
+use testkit::eyelet_bin;
 
 #[test]
 fn what_is_printed_is_the_entry_of_each_client() {
@@ -255,7 +256,7 @@ fn variables_move_the_files() {
 #[test]
 fn eyelet_on_the_path_is_named_as_such_where_the_client_has_that_path() {
     let tree = TempTree::new("bin/");
-    symlink(binary(), tree.path().join("bin/eyelet")).unwrap();
+    symlink(eyelet_bin(), tree.path().join("bin/eyelet")).unwrap();
     let printed = |name: &str| {
         let output = command(&tree).env("PATH", tree.at("bin")).args(["setup", name]).output();
         redact(&tree, &String::from_utf8(output.unwrap().stdout).unwrap())

@@ -8,7 +8,7 @@ use expect_test::expect;
 use testkit::TempTree;
 
 use crate::clients::{CLIENTS, redact, setup};
-use crate::run::binary;
+use testkit::eyelet_bin;
 
 #[test]
 fn a_client_that_is_not_set_up_is_told() {
@@ -71,7 +71,7 @@ fn a_server_that_answers_is_found_for_every_client() {
         setup(&tree, &[client.name, "--write"]);
         let path = client.path(&tree);
         let text = fs::read_to_string(&path).unwrap();
-        let text = text.replace(binary().to_str().unwrap(), server.to_str().unwrap());
+        let text = text.replace(eyelet_bin().to_str().unwrap(), server.to_str().unwrap());
         fs::write(&path, text).unwrap();
         let told = setup(&tree, &[client.name, "--check"]);
         let place = redact(&tree, path.to_str().unwrap());

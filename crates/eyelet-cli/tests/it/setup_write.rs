@@ -8,7 +8,7 @@ use expect_test::expect;
 use testkit::TempTree;
 
 use crate::clients::{CLIENTS, files_beside, redact, setup};
-use crate::run::command;
+use testkit::cli::command;
 
 #[test]
 fn a_new_file_holds_what_is_printed() {

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use expect_test::expect;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use testkit::TempTree;
-
-use crate::run::{binary, command, same};
+use testkit::cli::{command, same};
+use testkit::eyelet_bin;
 
 /// Both ends of a terminal: whoever sits before it, and the screen of a program.
 fn terminal() -> (File, File) {
@@ -136,7 +136,7 @@ fn who_starts_the_server_by_hand_is_told_what_it_serves_and_how_to_connect() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
     let said = String::from_utf8(output.stderr).unwrap();
-    let said = said.replace(&binary().to_string_lossy().into_owned(), "eyelet");
+    let said = said.replace(&eyelet_bin().to_string_lossy().into_owned(), "eyelet");
     expect![[r#"
         eyelet serves list_dir, read over MCP on stdin and stdout
         confined to /repo

@@ -5,8 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use expect_test::expect;
 use testkit::TempTree;
-
-use crate::run::eyelet;
+use testkit::cli::eyelet;
 
 #[test]
 fn a_wrong_command_line_is_told_in_one_line() {
@@ -139,7 +138,7 @@ fn a_working_directory_that_is_gone_is_told() {
     let script = r#"cd d && rmdir ../d && "$0" list-dir"#;
     let output = std::process::Command::new("sh")
         .args(["-c", script])
-        .arg(crate::run::binary())
+        .arg(testkit::eyelet_bin())
         .current_dir(tree.path())
         .output()
         .unwrap();

@@ -5,8 +5,7 @@ use std::process::Stdio;
 
 use expect_test::expect;
 use testkit::TempTree;
-
-use crate::run::{command, same};
+use testkit::cli::{command, same};
 
 #[test]
 fn a_reader_that_went_away_is_no_error() {

@@ -1,4 +1,4 @@
-//! The last steps of the command's own process before its program takes over.
+//! The command's own process, until it executes the program.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt as _;
@@ -7,10 +7,12 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::{landlock, layout::Layout, privileges, seccomp, sys};
-use crate::request::{Message, Program, SandboxRequest, Tier, framed};
+use crate::framing::framed;
+use crate::message::Message;
+use crate::request::{Program, SandboxRequest, Tier};
 
-/// Restricts this process and executes the program. What prevents that goes to `failures`, which the
-/// system closes when it succeeds.
+/// Restricts this process and executes the program. A failure is written to `failures`, which the
+/// system closes on success.
 pub(super) fn execute(
     request: &SandboxRequest,
     tier: Option<Tier>,
@@ -32,11 +34,11 @@ pub(super) fn execute(
 
 fn prepare(request: &SandboxRequest, tier: Option<Tier>) -> Result<(), String> {
     let because = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
-    // Its own session: no terminal, and a group that can be asked to end.
+    // A session of its own: no terminal, and a process group that can be signalled.
     rustix::process::setsid().map_err(|error| format!("a session of its own: {error}"))?;
     sys::reset_signals();
     privileges::limit_core().map_err(because("no core dumps"))?;
-    // Both supervisors may be killed at once; then at least this does not go on.
+    // Both supervisor processes may be killed at once; then at least this one dies too.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| format!("the death signal: {error}"))?;
     let Some(tier) = tier else { return Ok(()) };
@@ -51,7 +53,7 @@ fn command(request: &SandboxRequest, tier: Option<Tier>, program: &Program) -> C
     command.args(program.arguments.iter().map(|argument| &argument.0));
     command.env_clear();
     command.envs(program.environment.iter().map(|(name, value)| (&name.0, &value.0)));
-    if let Some(temp) = tier.and_then(|tier| Layout::of(request, tier).private_temp()) {
+    if let Some(temp) = tier.and_then(|tier| Layout::new(request, tier).private_temp()) {
         command.env("TMPDIR", temp);
     }
     command

@@ -15,14 +15,15 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, openat};
 
-use super::reach;
 use super::repositories::{LEADING, Repositories};
+use super::resolve;
 use super::snapshot::{Room, Snapshot, is_absence};
 use super::undo::{
     FOLDER, Undone, by_handle, make_way, move_away, open_root, open_up, parent, put_anew, swap,
     told, tried,
 };
-use crate::request::{Place, Policy, Reverted, SandboxRequest, Strictness, Tier};
+use crate::message::Reverted;
+use crate::request::{Place, Policy, SandboxRequest, Strictness, Tier};
 
 /// Everything that is looked after during one command.
 pub(super) struct Guard {
@@ -99,7 +100,7 @@ impl Guard {
             let mut add = |below: &Path| places.push((Base::Root(root.clone()), below.to_owned()));
             request.protected.iter().for_each(|below| add(&below.0));
             // A new repository may be made whole, and what is in it is its maker's.
-            let has_git = reach::at(&root.join(".git"))?.is_some();
+            let has_git = resolve::at(&root.join(".git"))?.is_some();
             if !has_git && request.strictness == Strictness::Strict {
                 add(Path::new(".git"));
             }
@@ -126,7 +127,7 @@ impl Guard {
     /// Whether it is a link, or a step on the way to it is.
     fn has_links(&self, base: &Base, below: &Path) -> io::Result<bool> {
         for step in below.ancestors().filter(|step| !step.as_os_str().is_empty()) {
-            let found = reach::at(&self.path(base, step))?;
+            let found = resolve::at(&self.path(base, step))?;
             if found.is_some_and(|found| found.is_symlink()) {
                 return Ok(true);
             }
@@ -147,7 +148,7 @@ impl Guard {
             let mut steps: Vec<&Path> = below.ancestors().skip(1).collect();
             steps.retain(|step| !step.as_os_str().is_empty());
             for step in steps.into_iter().rev() {
-                let found = reach::at(&root.join(step))?;
+                let found = resolve::at(&root.join(step))?;
                 if found.as_ref().is_some_and(fs::Metadata::is_symlink) {
                     links.insert((root.clone(), step.to_owned()));
                     break;
@@ -299,9 +300,9 @@ fn clear(root: &Path, below: &Path, request: &SandboxRequest, tier: Tier) -> Und
 
 /// What `path` leads to: as far as its folder, and whole.
 fn targets_of(path: &Path) -> io::Result<Vec<PathBuf>> {
-    let folder = path.parent().map(reach::real).transpose()?.flatten();
+    let folder = path.parent().map(resolve::real).transpose()?.flatten();
     let beside = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
-    Ok(beside.into_iter().chain(reach::real(path)?).collect())
+    Ok(beside.into_iter().chain(resolve::real(path)?).collect())
 }
 
 /// The root that holds `path`, and the way from it.

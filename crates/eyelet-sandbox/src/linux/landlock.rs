@@ -1,6 +1,6 @@
-//! The rules that the kernel checks at every path that a sandboxed command opens.
+//! The Landlock rules, which the kernel checks whenever a sandboxed command opens a path.
 //!
-//! In the first tier they stand behind the mounts; in the second they are the wall itself.
+//! In the first tier they back up the read-only mounts; in the second tier they are the only protection.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,44 +13,44 @@ use landlock::{
     Scope,
 };
 
-use super::{layout, reach};
-use crate::doctor::{LEAST_LANDLOCK, SCOPED_LANDLOCK};
+use super::{layout, resolve};
+use crate::machine::{MIN_LANDLOCK, SCOPED_LANDLOCK};
 use crate::request::{Network, Policy, SandboxRequest, Strictness, Tier};
 
-/// The newest version whose rules are used.
+/// The newest Landlock version that this code knows.
 const NEWEST: i32 = 6;
 
-/// Devices that commands use; they give nothing away and keep nothing.
+/// Devices that commands may use: they hold no data.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Folders of the system itself, which `--strict` leaves readable.
+/// System directories, which stay readable under `--strict`.
 const SYSTEM: &[&str] = &[
     "/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/proc",
     "/run", "/sbin", "/snap", "/sys", "/usr", "/var/lib",
 ];
 
-/// The kernel's version of Landlock; 0 where there is none.
+/// The kernel's version of Landlock; 0 if it has none.
 pub(super) fn kernel_abi() -> io::Result<i32> {
     super::sys::landlock_version()
 }
 
-/// Restricts this process and everything that it starts, for good.
+/// Restricts this process and all its descendants irrevocably.
 pub(super) fn apply(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
     let kernel = kernel_abi().map_err(|error| format!("Landlock: {error}"))?;
-    if kernel < LEAST_LANDLOCK {
-        // Behind mounts it is the second line; `doctor` says that it is missing.
+    if kernel < MIN_LANDLOCK {
+        // The mounts protect as well; `eyelet doctor` reports that Landlock is missing.
         return match (tier, request.strictness) {
             (Tier::Namespaces, Strictness::Ordinary) => Ok(()),
             (Tier::Namespaces, Strictness::Strict) | (Tier::Landlock, _) => Err(format!(
-                "Landlock of version {LEAST_LANDLOCK} is needed, and the kernel has {kernel}"
+                "Landlock of version {MIN_LANDLOCK} is needed, and the kernel has {kernel}"
             )),
         };
     }
     let abi = ABI::from(kernel.min(NEWEST));
     let rules = Rules { abi, request, tier };
-    let ruleset = rules.ruleset(kernel).map_err(|error| told(&error))?;
+    let ruleset = rules.ruleset(kernel).map_err(|error| describe(&error))?;
     let ruleset = rules.add(ruleset).map_err(|error| format!("Landlock: {error}"))?;
-    let status = ruleset.restrict_self().map_err(|error| told(&error))?;
+    let status = ruleset.restrict_self().map_err(|error| describe(&error))?;
     if status.ruleset == landlock::RulesetStatus::NotEnforced {
         return Err("Landlock is not enforced".to_owned());
     }
@@ -89,7 +89,7 @@ impl Rules<'_> {
             ruleset = self.allow(ruleset, &path, read)?;
         }
         if self.tier == Tier::Landlock && self.request.strictness == Strictness::Ordinary {
-            // A folder whose entries are allowed one by one can still be listed.
+            // Directories whose entries are allowed one by one must still be listable.
             ruleset = self.allow(ruleset, Path::new("/"), AccessFs::ReadDir.into())?;
         }
         for device in DEVICES {
@@ -97,7 +97,7 @@ impl Rules<'_> {
             ruleset = self.allow(ruleset, &Path::new("/dev").join(device), access)?;
         }
         if self.tier == Tier::Namespaces {
-            // Its own, empty at its start.
+            // Private to the sandbox, and empty at its start.
             ruleset = self.allow(ruleset, Path::new("/dev/shm"), all)?;
             ruleset = self.allow(ruleset, Path::new("/dev/pts"), all)?;
         }
@@ -108,7 +108,7 @@ impl Rules<'_> {
             };
             ruleset = self.allow(ruleset, &root.path, access)?;
         }
-        let layout = layout::Layout::of(self.request, self.tier);
+        let layout = layout::Layout::new(self.request, self.tier);
         if let Some(temp) = layout.private_temp() {
             ruleset = self.allow(ruleset, &temp, all)?;
         }
@@ -118,26 +118,26 @@ impl Rules<'_> {
         Ok(ruleset)
     }
 
-    /// What may be read beside the roots.
+    /// The readable paths besides the roots.
     fn readable(&self) -> io::Result<Vec<PathBuf>> {
         if self.request.strictness == Strictness::Strict {
             return Ok(SYSTEM.iter().map(PathBuf::from).collect());
         }
         match self.tier {
-            // What is hidden is covered by mounts, and `/dev` is its own.
+            // Mounts cover the denied paths, and `/dev` is private.
             Tier::Namespaces => Ok(vec!["/".into()]),
             Tier::Landlock => {
                 let hidden = self.request.hidden.iter();
-                let hidden = hidden.filter_map(|path| reach::real(&path.0).transpose());
+                let hidden = hidden.filter_map(|path| resolve::real(&path.0).transpose());
                 let mut hidden = hidden.collect::<io::Result<Vec<_>>>()?;
-                // Disks and memory lie there as files that root can read.
+                // It has disks and memory as files, which root can read.
                 hidden.push("/dev".into());
                 all_but(&hidden)
             }
         }
     }
 
-    /// Allows `access` below `path`. What is not there needs no rule.
+    /// Allows `access` below `path`. A missing path needs no rule.
     fn allow(
         &self,
         ruleset: RulesetCreated,
@@ -145,17 +145,17 @@ impl Rules<'_> {
         access: BitFlags<AccessFs>,
     ) -> io::Result<RulesetCreated> {
         let Ok(found) = fs::metadata(path) else { return Ok(ruleset) };
-        // What only folders have makes no sense for a file, and is refused.
+        // The kernel refuses rights that only directories have for a file.
         let access = if found.is_dir() { access } else { access & AccessFs::from_file(self.abi) };
-        // A folder that may not be opened cannot be read anyway.
+        // A directory that cannot be opened cannot be read anyway.
         let Ok(handle) = PathFd::new(path) else { return Ok(ruleset) };
         ruleset
             .add_rule(PathBeneath::new(handle, access))
-            .map_err(|error| io::Error::other(told(&error)))
+            .map_err(|error| io::Error::other(describe(&error)))
     }
 }
 
-/// Everything in the file system but `hidden`: what lies beside them and beside their parents.
+/// The whole file system except `hidden`: the siblings of these paths and of their ancestors.
 fn all_but(hidden: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let mut split = BTreeSet::new();
     for path in hidden {
@@ -170,7 +170,7 @@ fn all_but(hidden: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
         for entry in entries {
             let entry = entry?;
             let path = entry.path();
-            // A rule on a link would be one on its target.
+            // A rule for a symlink would apply to its target.
             let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
             if !is_link && !split.contains(&path) && !hidden.contains(&path) {
                 allowed.push(path);
@@ -180,8 +180,8 @@ fn all_but(hidden: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     Ok(allowed)
 }
 
-/// The error with what is behind it.
-fn told(error: &dyn std::error::Error) -> String {
+/// The error with its sources.
+fn describe(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

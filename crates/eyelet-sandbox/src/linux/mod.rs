@@ -1,19 +1,19 @@
-//! Linux: the supervisor and what it asks of the kernel.
+//! The supervisor on Linux, and the kernel features that it uses.
 
 mod command;
+mod descendants;
 mod guard;
-mod inner;
+mod init;
 mod landlock;
 mod layout;
+mod monitor;
 mod namespaces;
-mod outer;
 mod privileges;
-mod reach;
 mod repositories;
+mod resolve;
 mod seccomp;
 mod snapshot;
 mod sys;
-mod tree;
 mod undo;
 
-pub(crate) use outer::supervise;
+pub(crate) use monitor::supervise;

@@ -1,8 +1,8 @@
-//! The first tier: a view of the machine in which only the workspace can be changed.
+//! The first tier: mount namespaces in which only the workspace is writable.
 //!
-//! Everything is mounted read-only, and over it, in this order: the private temp folder at `/tmp`,
-//! the roots, the kept streams, a `/dev` and a `/proc` of its own, what is protected, what is hidden.
-//! A directory is put in place by its handle, after it was seen to be the one that was asked for.
+//! Everything is remounted read-only. On top, in this order: the private temp directory at `/tmp`, the
+//! roots, the saved output, a private `/dev` and `/proc`, the protected paths, and covers for the denied
+//! paths. Directories are mounted by handle, after a check that they are the requested ones.
 
 use std::ffi::CString;
 use std::fs;
@@ -22,9 +22,9 @@ use rustix::process::{getegid, geteuid};
 
 use super::landlock::DEVICES;
 use super::layout::{Layout, TMP};
-use super::privileges::{is_system_administrator, most_processes};
-use super::reach;
+use super::privileges::{is_system_administrator, max_processes};
 use super::repositories::{LEADING, Repositories};
+use super::resolve;
 use super::sys;
 use crate::request::{Network, Place, Policy, SandboxRequest, Tier};
 
@@ -44,19 +44,19 @@ impl Failure {
         move |error| Failure { what, error: error.into() }
     }
 
-    /// Whether the system does not allow or does not know it, so that another tier may be tried.
-    /// Anything else may pass: then no command runs, rather than one in a weaker sandbox.
+    /// Whether the system forbids or lacks the feature, so that the other tier may be tried. Other errors
+    /// may be temporary: then the command is refused, rather than run in a weaker sandbox.
     pub(super) fn is_refusal(&self) -> bool {
         is_one_of(&self.error, &[])
     }
 
-    /// The same failure as one that is never a refusal.
-    fn own(self) -> Failure {
+    /// The same failure, but never counted as a refusal.
+    fn not_a_refusal(self) -> Failure {
         Failure { what: self.what, error: io::Error::other(self.error.to_string()) }
     }
 }
 
-/// Whether the system refuses new namespaces: it may also have a limit of none.
+/// Whether the system refuses new namespaces, possibly because their limit is zero.
 pub(super) fn is_refusal(error: &io::Error) -> bool {
     is_one_of(error, &[Errno::USERS, Errno::NOSPC])
 }
@@ -67,20 +67,19 @@ fn is_one_of(error: &io::Error, others: &[Errno]) -> bool {
     refusals.iter().chain(others).any(|refusal| Some(refusal.raw_os_error()) == number)
 }
 
-/// The namespaces that a copy of this process has to be put into.
-pub(super) fn kinds(request: &SandboxRequest) -> libc::c_int {
-    let mut kinds = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+/// The `clone` flags of the namespaces that the request needs.
+pub(super) fn clone_flags(request: &SandboxRequest) -> libc::c_int {
+    let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
     if !is_system_administrator() {
-        kinds |= libc::CLONE_NEWUSER;
+        flags |= libc::CLONE_NEWUSER;
     }
     if request.network == Network::Off {
-        kinds |= libc::CLONE_NEWNET;
+        flags |= libc::CLONE_NEWNET;
     }
-    kinds
+    flags
 }
 
-/// Keeps the numbers of user and group in a new user namespace. `user` and `group` are those from
-/// before, outside.
+/// Maps user and group to themselves in a new user namespace. Both are the IDs outside of it.
 pub(super) fn map_user(user: u32, group: u32) -> Result<(), Failure> {
     let write = |file: &str, text: &str| {
         fs::write(file, text).map_err(Failure::at(format!("writing {file}")))
@@ -90,27 +89,27 @@ pub(super) fn map_user(user: u32, group: u32) -> Result<(), Failure> {
     write("/proc/self/gid_map", &format!("{group} {group} 1"))
 }
 
-/// The numbers of user and group.
+/// The user and group IDs.
 pub(super) fn identity() -> (u32, u32) {
     (geteuid().as_raw(), getegid().as_raw())
 }
 
-/// Makes the view. This process is the first of its namespaces.
+/// Mounts everything. This process must be the first in its namespaces.
 pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
-    let layout = Layout::of(request, Tier::Namespaces);
+    let layout = Layout::new(request, Tier::Namespaces);
     let here = rustix::process::getcwd(Vec::new()).map_err(Failure::at("the working directory"))?;
     let here = PathBuf::from(std::ffi::OsString::from_vec(here.into_bytes()));
     let before = rustix::fs::stat(".").map_err(Failure::at("the working directory"))?;
 
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(Failure::at("making mounts private"))?;
-    let mut roots = request.roots.iter().map(Copied::of).collect::<Result<Vec<_>, _>>()?;
-    // The outer ones first, so that none covers another.
+    let mut roots = request.roots.iter().map(DetachedMount::new).collect::<Result<Vec<_>, _>>()?;
+    // Parents first, so that no root covers another.
     roots.sort_by_key(|root| root.path.components().count());
-    let temp = request.private_temp.as_ref().map(Copied::of).transpose()?;
+    let temp = request.private_temp.as_ref().map(DetachedMount::new).transpose()?;
     let is_below_tmp = |home: &&Place| home.path.starts_with(TMP) && home.path != Path::new(TMP);
-    let home = request.home.as_ref().filter(is_below_tmp).map(Copied::of).transpose()?;
-    let spill = request.spill.as_ref().map(Copied::of).transpose()?;
+    let home = request.home.as_ref().filter(is_below_tmp).map(DetachedMount::new).transpose()?;
+    let spill = request.spill.as_ref().map(DetachedMount::new).transpose()?;
     let devices = devices()?;
 
     let everything = READ_ONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
@@ -119,12 +118,12 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
     if let Some(temp) = temp {
         temp.restrict(libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV)?;
         let target = if layout.covers_tmp { Path::new(TMP) } else { &temp.path };
-        put(&temp.tree, target)?;
+        mount_tree(&temp.tree, target)?;
     }
     // Toolchains are often installed in the home.
     if let Some(home) = home.filter(|_| layout.covers_tmp) {
         home.restrict(everything)?;
-        home.put_back(&layout)?;
+        home.attach(&layout)?;
     }
     for root in roots {
         let mut attributes = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
@@ -132,14 +131,14 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
             attributes |= READ_ONLY;
         }
         root.restrict(attributes)?;
-        root.put_back(&layout)?;
+        root.attach(&layout)?;
     }
     if let Some(spill) = spill {
         spill.restrict(everything | libc::MOUNT_ATTR_NOEXEC)?;
-        spill.put_back(&layout)?;
+        spill.attach(&layout)?;
     }
-    own_devices(&devices)?;
-    own_processes()?;
+    mount_dev(&devices)?;
+    mount_proc()?;
     if request.network == Network::Off {
         sys::bring_up_loopback().map_err(Failure::at("the loopback network"))?;
     }
@@ -149,8 +148,9 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
     }
 
     let inside = layout.inside(&here);
-    std::env::set_current_dir(&inside)
-        .map_err(|error| Failure::at(format!("entering {}", inside.display()))(error).own())?;
+    std::env::set_current_dir(&inside).map_err(|error| {
+        Failure::at(format!("entering {}", inside.display()))(error).not_a_refusal()
+    })?;
     let after = rustix::fs::stat(".").map_err(Failure::at("the working directory"))?;
     if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino) {
         let error = io::Error::other("it is not the one that was checked");
@@ -159,15 +159,15 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A directory with all that is mounted below it, as it was before anything was covered.
-struct Copied {
+/// A detached copy of a directory's mounts, from before anything was mounted on top.
+struct DetachedMount {
     path: PathBuf,
     identity: (u64, u64),
     tree: OwnedFd,
 }
 
-impl Copied {
-    fn of(place: &Place) -> Result<Self, Failure> {
+impl DetachedMount {
+    fn new(place: &Place) -> Result<Self, Failure> {
         let path = place.path.clone();
         if path.parent().is_none() {
             let error = io::Error::other("a root of `/` leaves nothing to protect");
@@ -179,7 +179,7 @@ impl Copied {
             let error = io::Error::other("it is not the one that was checked");
             return Err(Failure { what: path.display().to_string(), error });
         }
-        Ok(Copied { path, identity: place.identity, tree })
+        Ok(DetachedMount { path, identity: place.identity, tree })
     }
 
     fn restrict(&self, attributes: u64) -> Result<(), Failure> {
@@ -188,14 +188,14 @@ impl Copied {
             .map_err(Failure::at(format!("restricting {}", self.path.display())))
     }
 
-    /// Puts the directory where it was, now with its own rights. Below a covered `/tmp` its path is
-    /// made anew.
-    fn put_back(self, layout: &Layout<'_>) -> Result<(), Failure> {
+    /// Mounts the directory at its original path. If the private temp directory covers `/tmp`, creates
+    /// the path there first.
+    fn attach(self, layout: &Layout<'_>) -> Result<(), Failure> {
         let failed =
             |error| Failure { what: format!("putting {} back", self.path.display()), error };
         let below_tmp = self.path.strip_prefix(TMP).ok().filter(|_| layout.covers_tmp);
         let target = match below_tmp {
-            Some(below) => make_path(below).map_err(|error| failed(error).own())?,
+            Some(below) => make_path(below).map_err(|error| failed(error).not_a_refusal())?,
             None => {
                 let target = open_without_links(&self.path).map_err(failed)?;
                 let found = rustix::fs::fstat(&target).map_err(|error| failed(error.into()))?;
@@ -222,7 +222,7 @@ fn move_onto(tree: &OwnedFd, target: BorrowedFd<'_>) -> io::Result<()> {
     Ok(move_mount(tree, "", target, "", flags)?)
 }
 
-fn put(tree: &OwnedFd, target: &Path) -> Result<(), Failure> {
+fn mount_tree(tree: &OwnedFd, target: &Path) -> Result<(), Failure> {
     let failed = |error| Failure { what: format!("mounting {}", target.display()), error };
     let handle = open_without_links(target).map_err(failed)?;
     move_onto(tree, handle.as_fd()).map_err(failed)
@@ -233,8 +233,8 @@ fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
 }
 
-/// Makes the folders of `below` in the private `/tmp`. An earlier command may have put anything
-/// there: nothing but folders is entered, and what is in the way goes.
+/// Creates the directories of `below` in the private `/tmp`. Earlier commands may have created anything
+/// there, so this enters only directories and removes other files that are in the way.
 fn make_path(below: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut here = openat(CWD, TMP, flags, Mode::empty())?;
@@ -272,15 +272,15 @@ fn mount_new(kind: &str, target: &str, flags: MountFlags, options: &str) -> Resu
     mount(kind, target, kind, flags, options.as_c_str()).map_err(Failure::at(failed()))
 }
 
-/// A `/dev` with nothing in it but the harmless devices.
-fn own_devices(devices: &[(&str, OwnedFd)]) -> Result<(), Failure> {
+/// Mounts a private `/dev` that has only the harmless devices.
+fn mount_dev(devices: &[(&str, OwnedFd)]) -> Result<(), Failure> {
     let failed = || Failure::at("making /dev");
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_new("tmpfs", "/dev", flags, "mode=0755,size=64k")?;
     for (name, tree) in devices {
         let path = Path::new("/dev").join(name);
         fs::File::create(&path).map_err(failed())?;
-        put(tree, &path)?;
+        mount_tree(tree, &path)?;
     }
     for (name, target) in [
         ("fd", "/proc/self/fd"),
@@ -300,22 +300,22 @@ fn own_devices(devices: &[(&str, OwnedFd)]) -> Result<(), Failure> {
     sys::add_mount_attributes(CWD, c"/dev", 0, READ_ONLY).map_err(failed())
 }
 
-/// A `/proc` with nothing in it but the sandbox's own processes, and a limit to their number.
-fn own_processes() -> Result<(), Failure> {
+/// Mounts a private `/proc`, and limits the number of processes.
+fn mount_proc() -> Result<(), Failure> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount_new("proc", "/proc", flags, "")?;
     if has_own_pid_limit() {
-        let most = most_processes().to_string();
+        let most = max_processes().to_string();
         fs::write("/proc/sys/kernel/pid_max", most)
             .map_err(Failure::at("limiting the number of processes"))?;
     }
-    // Without it root could still set the kernel's own settings.
+    // Otherwise root could change kernel settings.
     sys::add_mount_attributes(CWD, c"/proc", 0, READ_ONLY)
         .map_err(Failure::at("making /proc read-only"))
 }
 
-/// Whether `pid_max` is each process namespace's own. Before Linux 6.14 it is the whole machine's,
-/// and nothing to be touched.
+/// Whether `pid_max` applies per process namespace. Before Linux 6.14 it applies to the whole machine
+/// and must not be changed.
 pub(super) fn has_own_pid_limit() -> bool {
     let release = rustix::system::uname();
     let mut numbers = release.release().to_bytes().split(|byte| !byte.is_ascii_digit());
@@ -323,37 +323,38 @@ pub(super) fn has_own_pid_limit() -> bool {
     (number(), number()) >= (Some(6), Some(14))
 }
 
-/// Makes what is protected in the roots read-only where it is there. The folder of a repository is
-/// held in place: moved away, another could take its name.
+/// Makes existing protected paths in the roots read-only. Also mounts each repository's directory on
+/// itself, so that a command cannot move it away and create another under its name.
 fn protect(request: &SandboxRequest) -> Result<(), Failure> {
     if request.policy != Policy::WorkspaceWrite {
         return Ok(());
     }
-    let repositories =
-        Repositories::of(request).map_err(Failure::at("repositories")).map_err(Failure::own)?;
+    let repositories = Repositories::of(request)
+        .map_err(Failure::at("repositories"))
+        .map_err(Failure::not_a_refusal)?;
     for folder in &repositories.folders {
-        put(&copy(folder)?, folder)?;
+        mount_tree(&copy(folder)?, folder)?;
     }
     for folder in &repositories.folders {
         for name in LEADING {
-            fix(request, &folder.join(name))?;
+            make_read_only(request, &folder.join(name))?;
         }
     }
-    // A link would lead to all of a folder; it is looked after at the end.
+    // Mounting through a symlink would protect its whole target. Changes to symlinks are reverted later.
     for pointer in repositories.pointers.iter().filter(|pointer| !pointer.is_symlink()) {
-        fix(request, pointer)?;
+        make_read_only(request, pointer)?;
     }
     for root in &request.roots {
         for path in &request.protected {
-            fix(request, &root.path.join(&path.0))?;
+            make_read_only(request, &root.path.join(&path.0))?;
         }
     }
     Ok(())
 }
 
-/// Makes one of them read-only. What a link leads to is what counts; the link itself is looked after
-/// at the end.
-fn fix(request: &SandboxRequest, path: &Path) -> Result<(), Failure> {
+/// Makes one protected path read-only. Protects the target of a symlink; changes to the symlink itself
+/// are reverted later.
+fn make_read_only(request: &SandboxRequest, path: &Path) -> Result<(), Failure> {
     let Some(real) = real(path)? else { return Ok(()) };
     if !request.roots.iter().any(|root| real.starts_with(&root.path)) {
         return Ok(());
@@ -362,20 +363,21 @@ fn fix(request: &SandboxRequest, path: &Path) -> Result<(), Failure> {
     let flags = libc::AT_EMPTY_PATH | RECURSIVE;
     sys::add_mount_attributes(tree.as_fd(), c"", flags, READ_ONLY)
         .map_err(Failure::at(format!("protecting {}", real.display())))?;
-    put(&tree, &real)
+    mount_tree(&tree, &real)
 }
 
-/// The path without links, if anything is there.
+/// The path without symlinks, if it exists.
 fn real(path: &Path) -> Result<Option<PathBuf>, Failure> {
-    reach::real(path).map_err(|error| Failure::at(path.display().to_string())(error).own())
+    resolve::real(path)
+        .map_err(|error| Failure::at(path.display().to_string())(error).not_a_refusal())
 }
 
-/// Covers a file or a folder with an empty one.
+/// Covers a file or directory with an empty one.
 fn hide(path: &Path) -> Result<(), Failure> {
-    // What is not there, or cannot be reached, need not be hidden.
+    // A missing or inaccessible path needs no cover.
     let Some(real) = real(path)? else { return Ok(()) };
-    let found =
-        reach::at(&real).map_err(|error| Failure::at(real.display().to_string())(error).own())?;
+    let found = resolve::at(&real)
+        .map_err(|error| Failure::at(real.display().to_string())(error).not_a_refusal())?;
     let Some(found) = found else { return Ok(()) };
     if found.is_dir() {
         let flags =
@@ -384,6 +386,6 @@ fn hide(path: &Path) -> Result<(), Failure> {
         mount("tmpfs", real.as_path(), "tmpfs", flags, c"mode=0555,size=4k")
             .map_err(Failure::at(format!("hiding {target}")))
     } else {
-        put(&copy(Path::new("/dev/null"))?, &real)
+        mount_tree(&copy(Path::new("/dev/null"))?, &real)
     }
 }

@@ -1,5 +1,4 @@
-//! What a sandboxed command does not take along: capabilities, new privileges, core dumps, and a
-//! number of processes without end.
+//! Drops capabilities and limits core dumps and the number of processes.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,23 +13,23 @@ use rustix::thread::{
 
 use crate::request::{SandboxRequest, Tier};
 
-/// How many processes and threads a sandbox may have beside those for each processor.
+/// How many processes and threads a sandbox may have: a base, plus some per processor.
 const PROCESSES: u64 = 512;
 const PROCESSES_PER_CPU: u64 = 128;
 
-/// Whether this process may make namespaces without a user namespace.
+/// Whether this process may create namespaces without a user namespace.
 pub(super) fn is_system_administrator() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// How many processes a sandbox may have.
-pub(super) fn most_processes() -> u64 {
+/// The maximum number of processes of a sandbox.
+pub(super) fn max_processes() -> u64 {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     PROCESSES + PROCESSES_PER_CPU * cpus
 }
 
-/// Gives up every capability, now and for every program that is executed, but for the one that
-/// root needs to work in someone else's directory.
+/// Drops every capability for this process and for each program that it executes, except the one that
+/// root needs to write to another user's directory.
 pub(super) fn drop_capabilities(request: &SandboxRequest) -> io::Result<()> {
     let is_foreign = |path| std::fs::metadata(path).is_ok_and(|found| found.uid() != 0);
     let kept = if geteuid().is_root() && request.roots.iter().any(|root| is_foreign(&root.path)) {
@@ -44,7 +43,7 @@ pub(super) fn drop_capabilities(request: &SandboxRequest) -> io::Result<()> {
         for number in 0..64 {
             let capability = CapabilitySet::from_bits_retain(1 << number);
             if !kept.contains(capability) {
-                // The first that the kernel does not know ends the list.
+                // The kernel does not know this one, so it knows none of the following.
                 if remove_capability_from_bounding_set(capability).is_err() {
                     break;
                 }
@@ -80,21 +79,21 @@ pub(super) fn drop_capabilities(request: &SandboxRequest) -> io::Result<()> {
     Ok(())
 }
 
-/// No core dumps for any command.
+/// Disables core dumps.
 pub(super) fn limit_core() -> io::Result<()> {
     Ok(setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?)
 }
 
-/// A limit on processes, where the system heeds it: not for root.
+/// Limits the number of processes. The system ignores this limit for root.
 pub(super) fn limit_processes(tier: Tier) -> io::Result<()> {
     if geteuid().is_root() {
         return Ok(());
     }
     let most = match tier {
-        // Counted in its own user namespace.
-        Tier::Namespaces => most_processes(),
-        // Counted together with everything else that the user runs.
-        Tier::Landlock => u64::from(rustix::system::sysinfo().procs) + most_processes(),
+        // The system counts per user namespace.
+        Tier::Namespaces => max_processes(),
+        // The system counts all processes of the user.
+        Tier::Landlock => u64::from(rustix::system::sysinfo().procs) + max_processes(),
     };
     let old = getrlimit(Resource::Nproc);
     let maximum = old.maximum.map_or(most, |maximum| maximum.min(most));

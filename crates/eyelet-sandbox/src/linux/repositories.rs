@@ -7,8 +7,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::reach::{at, reached, real};
-use crate::doctor::{MAX_LOOKED_AT, MAX_REPOSITORIES};
+use super::resolve::{at, if_accessible, real};
+use crate::machine::{MAX_LOOKED_AT, MAX_REPOSITORIES};
 use crate::request::SandboxRequest;
 
 /// In a folder of git's: where it finds commands, and what leads it to other such files.
@@ -53,7 +53,7 @@ impl Search<'_> {
             };
             self.found.pointers.push(place.0.join(place.1));
         }
-        if reached(|| fs::metadata(git))?.is_some_and(|found| found.is_dir()) {
+        if if_accessible(|| fs::metadata(git))?.is_some_and(|found| found.is_dir()) {
             return self.add(git);
         }
         pointed(git)?.map_or(Ok(()), |folder| self.add(&folder))
@@ -89,7 +89,7 @@ impl Search<'_> {
     }
 
     fn folders_in(&mut self, folder: &Path) -> io::Result<Vec<PathBuf>> {
-        let Some(entries) = reached(|| fs::read_dir(folder))? else { return Ok(Vec::new()) };
+        let Some(entries) = if_accessible(|| fs::read_dir(folder))? else { return Ok(Vec::new()) };
         let mut folders = Vec::new();
         for entry in entries {
             if self.left == 0 {
@@ -115,10 +115,10 @@ impl Search<'_> {
 
 /// Where a file of git's points to: `.git` with a word before the path, `commondir` without.
 fn pointed(file: &Path) -> io::Result<Option<PathBuf>> {
-    if !reached(|| fs::metadata(file))?.is_some_and(|found| found.is_file()) {
+    if !if_accessible(|| fs::metadata(file))?.is_some_and(|found| found.is_file()) {
         return Ok(None);
     }
-    let Some(text) = reached(|| fs::read(file))? else { return Ok(None) };
+    let Some(text) = if_accessible(|| fs::read(file))? else { return Ok(None) };
     let path = text.trim_ascii();
     let path = path.strip_prefix(b"gitdir:").unwrap_or(path).trim_ascii();
     Ok(file.parent().map(|folder| folder.join(OsStr::from_bytes(path))))

@@ -1,8 +1,7 @@
-//! Which system calls a sandboxed command may not make.
+//! The system calls that a sandboxed command may not make.
 //!
-//! A list of what is refused, not of what is allowed: ordinary programs have to work. Refused is what
-//! leads around the other walls: other kinds of sockets, new namespaces and mounts, a second way
-//! into the kernel (`io_uring`, foreign ABIs), keys and tracing of the kernel.
+//! This is a deny list, because ordinary programs have to work. It has the calls that would bypass the
+//! other protections: sockets, namespaces, mounts, `io_uring`, foreign ABIs, keys and kernel tracing.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +14,7 @@ use crate::request::{Network, Tier};
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Refused whatever the arguments.
+/// Refused with any arguments.
 const REFUSED: &[libc::c_long] = &[
     // Mounts and namespaces.
     libc::SYS_mount,
@@ -31,11 +30,11 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_mount_setattr,
     libc::SYS_unshare,
     libc::SYS_setns,
-    // It would open sockets and files past this filter.
+    // It opens sockets and files without passing this filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // The user's keys, shared by everything that they run.
+    // The user's keys, which all their processes share.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -63,7 +62,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_vhangup,
 ];
 
-/// Refused where there is no namespace around them: what the user's other processes share.
+/// Refused in the second tier, because without namespaces other processes share these objects.
 const SHARED: &[libc::c_long] =
     &[libc::SYS_shmget, libc::SYS_shmat, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open];
 
@@ -77,25 +76,25 @@ const NEW_NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWNET,
 ];
 
-/// Filters this process and everything that it starts, for good.
+/// Filters this process and all its descendants irrevocably.
 pub(super) fn apply(tier: Tier, network: Network) -> Result<(), seccompiler::Error> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     for flag in NEW_NAMESPACES {
         let flag = u64::from(flag.unsigned_abs());
         add(&mut rules, libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(flag), flag)])?;
     }
-    // Typing into someone else's terminal.
+    // These inject input into a terminal.
     for request in [libc::TIOCSTI, libc::TIOCLINUX] {
         add(&mut rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
     }
     if tier == Tier::Landlock {
         rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
-        // A limit set on another process of the user could end it.
+        // A resource limit could kill another process of the user.
         add(&mut rules, libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
     }
     if network == Network::Off {
         let families: &[libc::c_int] = match tier {
-            // Of a network of its own, where there is nothing but the loopback.
+            // The network namespace has only the loopback interface.
             Tier::Namespaces => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
             Tier::Landlock => &[],
         };
@@ -108,7 +107,7 @@ pub(super) fn apply(tier: Tier, network: Network) -> Result<(), seccompiler::Err
         } else {
             add(&mut rules, libc::SYS_socket, &others)?;
         }
-        // One end of such a pair could still be pointed at any path.
+        // A datagram socket of a pair could still be connected to any path.
         let kind = u64::from(libc::SOCK_DGRAM.unsigned_abs());
         add(&mut rules, libc::SYS_socketpair, &[(1, SeccompCmpOp::MaskedEq(0xf), kind)])?;
     }
@@ -130,7 +129,7 @@ fn add(
     Ok(())
 }
 
-/// One program for all of it: the system looks at each for every call, and takes its time to accept one.
+/// Installs one program instead of several, because the kernel runs each of them on every call.
 fn install(rules: Rules) -> Result<(), seccompiler::Error> {
     let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
     // Calls by the numbers of another architecture kill the process.
@@ -138,18 +137,18 @@ fn install(rules: Rules) -> Result<(), seccompiler::Error> {
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, architecture)?;
     let mut program: BpfProgram = filter.try_into()?;
     let is_number = |one: &sock_filter| one.code == LOAD && one.k == NUMBER;
-    // Before that, the architecture is looked at.
+    // The architecture check comes before it and must stay first.
     let begin = program.iter().position(is_number).unwrap_or(0);
     program.splice(begin..begin, beyond_rules());
     apply_filter(&program)
 }
 
-/// Puts a word of what is known of the call in place.
+/// Loads a word of the call's data.
 const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-/// The call's number is the first.
+/// The offset of the call's number.
 const NUMBER: u32 = 0;
 
-/// What the rules cannot say.
+/// Checks that `SeccompRule` cannot express.
 fn beyond_rules() -> BpfProgram {
     let instruction =
         |code, if_true, if_false, value| sock_filter { code, jt: if_true, jf: if_false, k: value };
@@ -158,11 +157,11 @@ fn beyond_rules() -> BpfProgram {
         |how: u32, value| instruction((libc::BPF_JMP | how | libc::BPF_K) as u16, 0, 1, value);
     let mut program = vec![instruction(LOAD, 0, 0, NUMBER)];
     if cfg!(target_arch = "x86_64") {
-        // The x32 ABI has this architecture's name and other numbers for the same calls.
+        // The x32 ABI reports the same architecture but has other numbers for the same calls.
         const X32: u32 = 0x4000_0000;
         program.extend([unless(libc::BPF_JGE, X32), answer(libc::SECCOMP_RET_KILL_PROCESS)]);
     }
-    // Its flags lie in memory, where a filter cannot look; the C library falls back to `clone`.
+    // The flags of clone3 are in memory, which a filter cannot read. The C library falls back to `clone`.
     let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(0);
     let missing = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
     program.extend([unless(libc::BPF_JEQ, clone3), answer(missing)]);

@@ -8,7 +8,7 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 
-use crate::remove_all;
+use crate::remove::remove_all;
 
 /// What is above this is not kept.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! System calls that no safe wrapper has, and the only unsafe code. Every process here has one thread.
+//! System calls without a safe wrapper: the only unsafe code. Every process here has one thread.
 
 #![expect(unsafe_code, reason = "the system is called without a safe wrapper")]
 
@@ -8,13 +8,13 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 
 use rustix::process::{Pid, Signal};
 
-/// Who goes on after a fork.
+/// Which side of a fork this is.
 pub(super) enum Forked {
     Child,
     Parent(Pid),
 }
 
-/// Copies this process into new namespaces (`CLONE_NEW…`), or into the same ones.
+/// Forks into new namespaces (`CLONE_NEW…` flags), or into the same ones if there are none.
 pub(super) fn fork_into(namespaces: c_int) -> io::Result<Forked> {
     let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
     let none = std::ptr::null_mut::<c_void>();
@@ -28,7 +28,7 @@ pub(super) fn fork_into(namespaces: c_int) -> io::Result<Forked> {
     Ok(pid.map_or(Forked::Child, Forked::Parent))
 }
 
-/// Closes every file above the standard ones when a program is executed.
+/// Sets close-on-exec for every descriptor above the standard ones.
 pub(super) fn close_others_on_exec() -> io::Result<()> {
     let first: libc::c_uint = 3;
     // SAFETY: no memory is passed; only a flag of each file is set.
@@ -49,7 +49,7 @@ pub(super) fn close_others_on_exec() -> io::Result<()> {
     Ok(())
 }
 
-/// Puts every signal back to what it does by itself.
+/// Resets every signal to its default action and unblocks it.
 pub(super) fn reset_signals() {
     for signal in 1..=libc::SIGRTMAX() {
         // SAFETY: the default action is no function of ours. Signals that cannot be set are refused.
@@ -58,8 +58,8 @@ pub(super) fn reset_signals() {
     set_mask(&[], libc::SIG_SETMASK);
 }
 
-/// Makes `signals` readable from a handle instead of interrupting.
-pub(super) fn signals_as_handle(signals: &[Signal]) -> io::Result<OwnedFd> {
+/// Blocks `signals` and returns a signalfd that reports them.
+pub(super) fn signal_fd(signals: &[Signal]) -> io::Result<OwnedFd> {
     set_mask(signals, libc::SIG_BLOCK);
     let set = signal_set(signals);
     // SAFETY: `set` is initialised and outlives the call; -1 asks for a new handle.
@@ -71,11 +71,11 @@ pub(super) fn signals_as_handle(signals: &[Signal]) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(handle) })
 }
 
-/// The number of a signal that came, if one did.
+/// The number of the next pending signal, if any.
 pub(super) fn next_signal(handle: BorrowedFd<'_>) -> Option<u32> {
     let mut information = [0; size_of::<libc::signalfd_siginfo>()];
     let count = rustix::io::read(handle, &mut information[..]).ok()?;
-    // The number stands first.
+    // The number is the first field.
     let number = information.get(..count)?.first_chunk::<4>()?;
     Some(u32::from_ne_bytes(*number))
 }
@@ -99,7 +99,7 @@ fn signal_set(signals: &[Signal]) -> libc::sigset_t {
     set
 }
 
-/// Adds attributes to a mount, and with `AT_RECURSIVE` to all below it.
+/// Adds attributes to a mount; with `AT_RECURSIVE`, also to all mounts below it.
 pub(super) fn add_mount_attributes(
     mount: BorrowedFd<'_>,
     path: &CStr,
@@ -137,7 +137,7 @@ pub(super) fn bring_up_loopback() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The kernel's version of Landlock; 0 where there is none.
+/// The kernel's version of Landlock; 0 if it has none.
 pub(super) fn landlock_version() -> io::Result<i32> {
     const VERSION: libc::c_uint = 1;
     let nothing = std::ptr::null::<c_void>();

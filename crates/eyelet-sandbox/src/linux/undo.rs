@@ -14,8 +14,9 @@ use rustix::io::Errno;
 
 use super::layout::Layout;
 use super::snapshot::{Snapshot, random_name, relocate};
-use crate::remove_all;
-use crate::request::{Fate, Reverted, SandboxRequest, Tier};
+use crate::message::{Fate, Reverted};
+use crate::remove::remove_all;
+use crate::request::{SandboxRequest, Tier};
 
 pub(super) const FOLDER: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -58,7 +59,7 @@ pub(super) fn move_away(
             .and_then(|folder| relocate(place, &by_handle(&folder, &new_name)));
         if moved.is_ok() {
             let path = temp.path.join(REVERTED).join(&new_name);
-            return Ok(Layout::of(request, tier).inside(&path));
+            return Ok(Layout::new(request, tier).inside(&path));
         }
     }
     let beside = beside(&new_name);

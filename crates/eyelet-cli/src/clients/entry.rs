@@ -1,0 +1,183 @@
+//! The entry that starts `eyelet mcp`, in each client's layout.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::client_list::{Client, Shape, Starts};
+use crate::failure::{FAILED, Failure};
+
+/// The name of the server in every client.
+pub(crate) const NAME: &str = "eyelet";
+
+/// A field of an entry.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) key: &'static str,
+    pub(crate) value: Value,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// Required: otherwise the server does not start.
+    Required,
+    /// Added only if missing: the user may have chosen another value.
+    IfMissing,
+}
+
+/// The fields of the entry for a project; `more` are further arguments of the server.
+pub(crate) fn fields(
+    client: &Client,
+    project: &Path,
+    more: &[String],
+) -> Result<Vec<Field>, Failure> {
+    let command = text(&command(client)?)?;
+    let mut arguments = vec!["mcp".to_owned()];
+    match client.starts {
+        Starts::InProject => {}
+        Starts::ElsewhereWithPlaceholder(word) => {
+            arguments.extend(["--root".to_owned(), word.to_owned()])
+        }
+        Starts::Elsewhere => arguments.extend(["--root".to_owned(), text(project)?]),
+    }
+    arguments.extend(more.iter().cloned());
+    let required = |key, value| Field { key, value, rule: Rule::Required };
+    let if_missing = |key, value| Field { key, value, rule: Rule::IfMissing };
+    let fields = match client.shape {
+        Shape::Plain => {
+            vec![required("command", json!(command)), required("args", json!(arguments))]
+        }
+        Shape::Stdio => vec![
+            required("type", json!("stdio")),
+            required("command", json!(command)),
+            required("args", json!(arguments)),
+        ],
+        Shape::Copilot => vec![
+            if_missing("type", json!("local")),
+            required("command", json!(command)),
+            required("args", json!(arguments)),
+            if_missing("tools", json!(["*"])),
+        ],
+        Shape::Opencode => {
+            arguments.insert(0, command);
+            vec![
+                required("type", json!("local")),
+                required("command", json!(arguments)),
+                if_missing("enabled", json!(true)),
+            ]
+        }
+        Shape::Goose => vec![
+            if_missing("enabled", json!(true)),
+            required("type", json!("stdio")),
+            if_missing("name", json!(NAME)),
+            if_missing("description", json!("Bounded tools: list_dir, grep_files, read, bash")),
+            required("cmd", json!(command)),
+            required("args", json!(arguments)),
+            if_missing("timeout", json!(660)),
+        ],
+    };
+    Ok(fields)
+}
+
+/// The fields that `entry` lacks or has with another value.
+pub(crate) fn missing<'f>(fields: &'f [Field], entry: &Map<String, Value>) -> Vec<&'f Field> {
+    let is_missing = |field: &&Field| match (entry.get(field.key), field.rule) {
+        (None, _) => true,
+        (Some(current), Rule::Required) => *current != field.value,
+        (Some(_), Rule::IfMissing) => false,
+    };
+    fields.iter().filter(is_missing).collect()
+}
+
+/// The command that an entry starts, with its additional environment variables.
+#[derive(Debug)]
+pub(crate) struct LaunchCommand {
+    pub(crate) command: String,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) variables: Vec<(String, String)>,
+    pub(crate) is_off: bool,
+}
+
+/// Reads an entry as the client would.
+pub(crate) fn launch_command(
+    client: &Client,
+    entry: &Value,
+    project: &Path,
+) -> Option<LaunchCommand> {
+    let (command, arguments, variables) = match client.shape {
+        Shape::Plain | Shape::Stdio | Shape::Copilot => ("command", Some("args"), "env"),
+        Shape::Opencode => ("command", None, "environment"),
+        Shape::Goose => ("cmd", Some("args"), "envs"),
+    };
+    let mut words = texts(entry.get(command)?);
+    words.extend(arguments.and_then(|key| entry.get(key)).map(texts).unwrap_or_default());
+    if let Starts::ElsewhereWithPlaceholder(word) = client.starts {
+        let project = project.to_string_lossy();
+        words.iter_mut().for_each(|text| *text = text.replace(word, &project));
+    }
+    let mut words = words.into_iter();
+    let command = words.next()?;
+    let variables = entry.get(variables).and_then(Value::as_object).into_iter().flatten();
+    let is_off =
+        entry.get("enabled") == Some(&json!(false)) || entry.get("disabled") == Some(&json!(true));
+    Some(LaunchCommand {
+        command,
+        arguments: words.collect(),
+        variables: variables
+            .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+            .collect(),
+        is_off,
+    })
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    match value {
+        Value::Array(values) => values.iter().filter_map(text).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            text(value).into_iter().collect()
+        }
+    }
+}
+
+/// The command to run: `eyelet` if that name on the `PATH` is this program. Clients that are not started
+/// from a shell may have another `PATH`, so they get the absolute path.
+fn command(client: &Client) -> Result<PathBuf, Failure> {
+    let this = env::current_exe().and_then(|this| this.metadata().map(|about| (this, about)));
+    let (this, about) = this.map_err(|error| Failure {
+        message: format!("where this program stands cannot be told: {error}"),
+        exit: FAILED,
+    })?;
+    let is_this = |found: &PathBuf| {
+        let found = fs::metadata(found);
+        found.is_ok_and(|found| (found.dev(), found.ino()) == (about.dev(), about.ino()))
+    };
+    let on_path = on_path(NAME).filter(is_this);
+    Ok(match (on_path, client.starts) {
+        (Some(found), Starts::Elsewhere) => found,
+        (Some(_), Starts::InProject | Starts::ElsewhereWithPlaceholder(_)) => PathBuf::from(NAME),
+        (None, _) => this,
+    })
+}
+
+/// The first program of that name in the absolute directories of the `PATH`.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(name)).find(|file| is_program(file))
+}
+
+pub(crate) fn is_program(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|about| about.is_file() && about.mode() & 0o111 != 0)
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        let path = path.display();
+        Failure::usage(format!("{path} is not UTF-8, which no client's file can hold"))
+    })
+}

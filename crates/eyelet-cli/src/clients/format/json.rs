@@ -1,0 +1,113 @@
+//! JSON, with comments.
+
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde_json::{Map, Value, json};
+
+use super::change::Change;
+use crate::clients::entry::NAME;
+
+/// What the clients take beside JSON itself; none takes more.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+pub(super) fn read(text: &str) -> Result<Value, String> {
+    let root = parse(text)?;
+    Ok(root.to_serde_value().unwrap_or(Value::Null))
+}
+
+pub(super) fn merge(text: &str, change: &Change) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Ok(snippet(change));
+    }
+    let there = read(text)?;
+    let servers = there.get(change.servers).filter(|servers| !servers.is_null());
+    let Some(servers) = servers else {
+        return put(text, &[], change.servers, &json!({ NAME: entry(change) }));
+    };
+    if servers.get(NAME).is_none() {
+        return put(text, &[change.servers], NAME, &entry(change));
+    }
+    let mut text = text.to_owned();
+    for field in &change.fields {
+        text = put(&text, &[change.servers, NAME], field.key, &field.value)?;
+    }
+    Ok(text)
+}
+
+fn entry(change: &Change) -> Value {
+    let fields = change.fields.iter().map(|field| (field.key.to_owned(), field.value.clone()));
+    Value::Object(fields.collect::<Map<_, _>>())
+}
+
+/// Puts a value under a key of the object that a path leads to.
+fn put(text: &str, path: &[&str], key: &str, value: &Value) -> Result<String, String> {
+    let no_table = || "it holds something else than a table of keys".to_owned();
+    let root = parse(text)?;
+    let mut object = root.object_value_or_create().ok_or_else(no_table)?;
+    for step in path {
+        object = object.object_value(step).ok_or_else(no_table)?;
+    }
+    if let Some(property) = object.get(key) {
+        property.set_value(input(value));
+        return Ok(root.to_string());
+    }
+    if let Some(merged) = put_on_the_line(text, path, key, value) {
+        return Ok(merged);
+    }
+    object.append(key, input(value));
+    Ok(root.to_string())
+}
+
+/// The same for an object that has something on its one line, which new lines would break up.
+fn put_on_the_line(text: &str, path: &[&str], key: &str, value: &Value) -> Option<String> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok()?.value?;
+    let mut object = parsed.as_object()?;
+    for step in path {
+        object = object.get_object(step)?;
+    }
+    let is_one_line = !text.get(object.range.start..object.range.end)?.contains('\n');
+    let last = object.properties.last().filter(|_| is_one_line)?;
+    let (before, after) = text.split_at_checked(last.range.end)?;
+    Some(format!("{before}, {}: {value}{after}", json!(key)))
+}
+
+pub(super) fn snippet(change: &Change) -> String {
+    let file = json!({ change.servers: { NAME: entry(change) } });
+    // The same hand as `merge` writes with.
+    CstRootNode::parse("", &OPTIONS).map_or_else(
+        |_| format!("{file:#}\n"),
+        |root| {
+            root.set_value(input(&file));
+            format!("{}\n", root.to_string().trim_end())
+        },
+    )
+}
+
+fn parse(text: &str) -> Result<CstRootNode, String> {
+    CstRootNode::parse(text, &OPTIONS).map_err(|error| format!("it is not JSON: {error}"))
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
+        Value::Object(values) => {
+            let fields = values.iter().map(|(key, value)| (key.clone(), input(value)));
+            CstInputValue::Object(fields.collect())
+        }
+    }
+}

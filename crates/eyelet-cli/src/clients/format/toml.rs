@@ -1,0 +1,84 @@
+//! TOML.
+
+use serde_json::Value;
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
+
+use super::change::Change;
+use crate::clients::entry::NAME;
+
+pub(super) fn read(text: &str) -> Result<Value, String> {
+    toml_edit::de::from_str(text).map_err(|error| format!("it is not TOML: {}", error.message()))
+}
+
+pub(super) fn merge(text: &str, change: &Change) -> Result<String, String> {
+    let document: Result<DocumentMut, _> = text.parse();
+    let mut document = document.map_err(|error| format!("it is not TOML: {}", error.message()))?;
+    if document.is_empty() {
+        // Comments alone: they stay at the top.
+        document.set_trailing("");
+        let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        fill(&mut document, change)?;
+        return Ok(format!("{text}{newline}{document}"));
+    }
+    fill(&mut document, change)?;
+    let merged = document.to_string();
+    // The parser knows one ending of lines.
+    let endings = (text.matches("\r\n").count(), text.matches('\n').count());
+    match endings {
+        (0, _) => Ok(merged),
+        (with_return, all) if with_return == all => Ok(merged.replace('\n', "\r\n")),
+        (_, _) => Err("its lines end in two ways, of which one would be lost".to_owned()),
+    }
+}
+
+fn fill(document: &mut DocumentMut, change: &Change) -> Result<(), String> {
+    let servers = document.get(change.servers);
+    let new = match servers.is_some_and(Item::is_inline_table) {
+        true => value(InlineTable::new()),
+        false => Item::Table(Table::new()),
+    };
+    let mut without_header = Table::new();
+    without_header.set_implicit(true);
+    let servers = table(document.as_table_mut(), change.servers, Item::Table(without_header))?;
+    let entry = table(servers, NAME, new)?;
+    for field in &change.fields {
+        let new = item(&field.value)?;
+        match entry.get_mut(field.key).and_then(Item::as_value_mut) {
+            // The comment behind the old value stays.
+            Some(there) => {
+                let decor = there.decor().clone();
+                if let Some(new) = new.as_value() {
+                    *there = new.clone();
+                    *there.decor_mut() = decor;
+                }
+            }
+            None => {
+                entry.insert(field.key, new);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The table under a key; the new one where there is none.
+fn table<'t>(
+    parent: &'t mut dyn TableLike,
+    key: &str,
+    new: Item,
+) -> Result<&'t mut dyn TableLike, String> {
+    let there = parent.entry(key).or_insert(new);
+    there.as_table_like_mut().ok_or_else(|| format!("its `{key}` is not a table of keys"))
+}
+
+fn item(json: &Value) -> Result<Item, String> {
+    match json {
+        Value::String(text) => Ok(value(text)),
+        Value::Bool(flag) => Ok(value(*flag)),
+        Value::Array(values) => {
+            Ok(value(values.iter().filter_map(Value::as_str).collect::<Array>()))
+        }
+        Value::Null | Value::Number(_) | Value::Object(_) => {
+            Err("an entry holds texts and lists of texts only".to_owned())
+        }
+    }
+}

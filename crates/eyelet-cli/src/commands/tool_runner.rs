@@ -1,0 +1,71 @@
+//! Runs a tool for a command: builds its arguments, calls the router, prints the envelope.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use eyelet::{
+    Attached, Envelope, FunctionCallError, ToolInvocation, ToolOutput, ToolRouter, TurnContext,
+};
+use serde_json::{Map, Value};
+
+use crate::failure::{FAILED, Failure};
+use crate::print;
+
+/// Builds the JSON arguments of a call.
+#[derive(Default)]
+pub(super) struct ToolArguments(Map<String, Value>);
+
+impl ToolArguments {
+    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub(super) fn with_optional(self, name: &str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    pub(super) fn call(
+        self,
+        tool: &str,
+        turn: &TurnContext,
+    ) -> Result<ToolOutput, FunctionCallError> {
+        let arguments = Value::Object(self.0).to_string();
+        ToolRouter::new().call(&ToolInvocation::new(tool, arguments, turn))
+    }
+}
+
+/// Prints the envelope. The exit code says whether the tool ran.
+pub(super) fn print_envelope(
+    outcome: &Result<ToolOutput, FunctionCallError>,
+) -> Result<ExitCode, Failure> {
+    let envelope = Envelope::of(outcome, Attached::Inline);
+    print::json(&envelope)?;
+    Ok(if envelope.ok { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// Says on stderr how to continue, if there is more.
+pub(super) fn note_next_offset(output: &ToolOutput) {
+    if let Some(offset) = output.next_offset() {
+        print::note(&format!("there are more; --offset {offset} goes on"));
+    }
+}
+
+/// Converts a path into the form that tools take: absolute, and UTF-8.
+pub(super) fn absolute_path(
+    argument: &str,
+    path: &Path,
+    turn: &TurnContext,
+) -> Result<String, Failure> {
+    // Drops a trailing `/.` but keeps `..`, whose meaning depends on symlinks.
+    let joined: PathBuf = turn.cwd().join(path).components().collect();
+    joined.into_os_string().into_string().map_err(|joined| {
+        let shown = joined.to_string_lossy();
+        Failure::usage(format!(
+            "{argument} must be UTF-8, and `{shown}` is not; give it a name that is"
+        ))
+    })
+}

@@ -1,0 +1,72 @@
+//! The list of settings that variables and the user's file can set.
+
+use std::any::TypeId;
+
+use clap::{Arg, ArgAction};
+
+/// A flag that lower layers can set as well: `spill-bytes`, `EYELET_SPILL_BYTES`, `spill_bytes`.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    pub(crate) flag: &'static str,
+    pub(crate) merge: Merge,
+    /// The default, in words.
+    pub(crate) default: &'static str,
+}
+
+/// How the values of several layers combine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Merge {
+    /// The highest layer that sets it wins.
+    Highest,
+    /// The lists are merged: a layer cannot remove what a lower one denies.
+    All,
+}
+
+/// Everything that can be configured. Add a line here to make another flag configurable.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting { flag: "root", merge: Merge::Highest, default: "the working directory" },
+    Setting { flag: "read-anywhere", merge: Merge::Highest, default: "false" },
+    Setting { flag: "deny", merge: Merge::All, default: "nothing" },
+    Setting { flag: "search-engine", merge: Merge::Highest, default: "embedded" },
+    Setting { flag: "spill-bytes", merge: Merge::Highest, default: "as `eyelet limits` says" },
+    Setting { flag: "sandbox", merge: Merge::Highest, default: "workspace-write" },
+    Setting { flag: "network", merge: Merge::Highest, default: "false" },
+    Setting { flag: "env", merge: Merge::Highest, default: "nothing" },
+    Setting { flag: "strict", merge: Merge::Highest, default: "false" },
+    Setting { flag: "tools", merge: Merge::Highest, default: "all" },
+    Setting { flag: "reply", merge: Merge::Highest, default: "text" },
+    Setting { flag: "reply-bytes", merge: Merge::Highest, default: "what the client shows whole" },
+];
+
+/// The commands to which the lower layers apply. For all others only the command line counts.
+pub(super) const LAYERED: [&str; 2] = ["mcp", "config"];
+
+impl Setting {
+    pub(crate) fn key(&self) -> String {
+        self.flag.replace('-', "_")
+    }
+
+    pub(crate) fn variable(&self) -> String {
+        format!("EYELET_{}", self.key().to_uppercase())
+    }
+}
+
+/// The type of a flag's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Switch,
+    Number,
+    Text,
+}
+
+pub(crate) fn kind(arg: &Arg) -> Kind {
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        return Kind::Switch;
+    }
+    let id = arg.get_value_parser().type_id();
+    if id == TypeId::of::<u64>() || id == TypeId::of::<usize>() { Kind::Number } else { Kind::Text }
+}
+
+pub(crate) fn is_list(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::Append)
+}

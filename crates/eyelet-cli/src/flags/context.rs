@@ -1,0 +1,113 @@
+//! The flags for the context of a call: where and how tools run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use eyelet::{SandboxPolicy, SearchEngine};
+
+/// The heading of these flags in the help.
+pub(crate) const CONTEXT_HEADING: &str = "Where and how tools run";
+
+/// Where and how tools run.
+///
+/// Not clap's `global`, with which a `--root` after the command would silently replace one before it.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = CONTEXT_HEADING)]
+pub(crate) struct ContextFlags {
+    /// Working directory [default: the current one]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Confine to this directory; may be given several times [default: not confined; for mcp the
+    /// working directory]
+    #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) roots: Vec<PathBuf>,
+    /// Let list_dir, grep_files and read reach everything in spite of --root; secrets stay hidden
+    #[arg(long)]
+    pub(crate) read_anywhere: bool,
+    /// Hide what GLOB matches, absolute or relative to each root; may be given several times
+    #[arg(long = "deny", value_name = "GLOB")]
+    pub(crate) denied: Vec<String>,
+    /// What grep_files searches with: ripgrep's libraries or the program [default: embedded]
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    pub(crate) search_engine: Option<EngineFlag>,
+    /// Most bytes in a file of kept bash output; all files together have four times that
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) spill_bytes: Option<u64>,
+    /// What commands may do: not run, read, also write in the roots, or all that you may [default:
+    /// full; for mcp workspace-write]
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub(crate) sandbox: Option<PolicyFlag>,
+    /// Let sandboxed commands reach the network
+    #[arg(long)]
+    pub(crate) network: bool,
+    /// Give sandboxed commands this variable, too; may be given several times
+    #[arg(long = "env", value_name = "NAME")]
+    pub(crate) environment_names: Vec<OsString>,
+    /// Let sandboxed commands read only the system and the roots, and run none where `eyelet doctor`
+    /// knows a gap
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Sandbox without namespaces, as on machines that refuse them
+    #[arg(long, hide = true)]
+    pub(crate) force_tier2: bool,
+}
+
+impl ContextFlags {
+    /// Merges the flags before the command with those after it. Lists are joined; otherwise the later
+    /// flag wins.
+    pub(crate) fn with(&self, after: &ContextFlags) -> ContextFlags {
+        ContextFlags {
+            cwd: after.cwd.clone().or_else(|| self.cwd.clone()),
+            roots: self.roots.iter().chain(&after.roots).cloned().collect(),
+            read_anywhere: self.read_anywhere || after.read_anywhere,
+            denied: self.denied.iter().chain(&after.denied).cloned().collect(),
+            search_engine: after.search_engine.or(self.search_engine),
+            spill_bytes: after.spill_bytes.or(self.spill_bytes),
+            sandbox: after.sandbox.or(self.sandbox),
+            network: self.network || after.network,
+            environment_names: self
+                .environment_names
+                .iter()
+                .chain(&after.environment_names)
+                .cloned()
+                .collect(),
+            strict: self.strict || after.strict,
+            force_tier2: self.force_tier2 || after.force_tier2,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PolicyFlag {
+    Off,
+    ReadOnly,
+    WorkspaceWrite,
+    Full,
+}
+
+impl From<PolicyFlag> for SandboxPolicy {
+    fn from(policy: PolicyFlag) -> Self {
+        match policy {
+            PolicyFlag::Off => SandboxPolicy::Off,
+            PolicyFlag::ReadOnly => SandboxPolicy::ReadOnly,
+            PolicyFlag::WorkspaceWrite => SandboxPolicy::WorkspaceWrite,
+            PolicyFlag::Full => SandboxPolicy::Full,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EngineFlag {
+    Embedded,
+    Rg,
+}
+
+impl From<EngineFlag> for SearchEngine {
+    fn from(engine: EngineFlag) -> Self {
+        match engine {
+            EngineFlag::Embedded => SearchEngine::Embedded,
+            EngineFlag::Rg => SearchEngine::Rg,
+        }
+    }
+}

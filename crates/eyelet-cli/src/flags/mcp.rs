@@ -1,0 +1,70 @@
+//! The flags of `eyelet mcp`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use eyelet::ReplyBudget;
+use eyelet_mcp::ReplyForm;
+
+use super::context::ContextFlags;
+
+#[derive(Debug, Args)]
+pub(crate) struct McpFlags {
+    /// Offer only these tools, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) tools: Vec<String>,
+    /// Form of replies: text for a model, or the JSON envelope as text or as structured content
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = ReplyFlag::Text)]
+    pub(crate) reply: ReplyFlag,
+    #[arg(long, value_name = "N", value_parser = reply_bytes, help = format!(
+        "Most bytes of a reply, at least {} [default: what the client shows its model whole]",
+        ReplyBudget::MIN_BYTES
+    ))]
+    pub(crate) reply_bytes: Option<usize>,
+    #[command(flatten)]
+    pub(crate) http: HttpFlags,
+    #[command(flatten)]
+    pub(crate) context: ContextFlags,
+}
+
+/// How to serve over HTTP instead of stdin and stdout.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Over HTTP")]
+pub(crate) struct HttpFlags {
+    /// Serve at this address, such as 127.0.0.1:8700, instead of stdin and stdout
+    #[arg(long = "http", value_name = "ADDRESS")]
+    pub(crate) address: Option<SocketAddr>,
+    /// Read the bearer token from this private file [default: a new one, shown on stderr]
+    #[arg(long = "http-token-file", value_name = "FILE", requires = "address", value_hint = ValueHint::FilePath)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Let web pages of this origin speak to the server; may be given several times [default: none]
+    #[arg(long = "http-origin", value_name = "ORIGIN", requires = "address", value_hint = ValueHint::Url)]
+    pub(crate) origins: Vec<String>,
+    /// Let other machines connect: allow an address that is not loopback
+    #[arg(long, requires = "address")]
+    pub(crate) allow_remote: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ReplyFlag {
+    Text,
+    Envelope,
+    Structured,
+}
+
+impl From<ReplyFlag> for ReplyForm {
+    fn from(reply: ReplyFlag) -> Self {
+        match reply {
+            ReplyFlag::Text => ReplyForm::Text,
+            ReplyFlag::Envelope => ReplyForm::Envelope,
+            ReplyFlag::Structured => ReplyForm::Structured,
+        }
+    }
+}
+
+fn reply_bytes(text: &str) -> Result<usize, String> {
+    let least = ReplyBudget::MIN_BYTES;
+    let bytes = text.parse().ok().filter(|bytes| *bytes >= least);
+    bytes.ok_or_else(|| format!("expected a whole number of at least {least}"))
+}

@@ -1,0 +1,56 @@
+//! The user's home directory and the directories for settings in it.
+
+use std::env;
+use std::path::PathBuf;
+
+use crate::failure::Failure;
+
+/// The user's home directory, and the directories that depend on it.
+#[derive(Debug)]
+pub(crate) struct Home {
+    pub(crate) path: PathBuf,
+}
+
+impl Home {
+    pub(crate) fn find() -> Result<Self, Failure> {
+        let path = absolute_variable("HOME").ok_or_else(|| {
+            Failure::usage("HOME is not the path of a folder, so that no user file can be found")
+        })?;
+        Ok(Home { path })
+    }
+
+    /// `$XDG_CONFIG_HOME`, else `~/.config`.
+    pub(crate) fn config(&self) -> PathBuf {
+        absolute_variable("XDG_CONFIG_HOME").unwrap_or_else(|| self.path.join(".config"))
+    }
+
+    /// The settings directory of a desktop application.
+    pub(crate) fn applications(&self, program: &str) -> PathBuf {
+        if cfg!(target_os = "macos") {
+            return self.path.join("Library/Application Support").join(program);
+        }
+        self.config().join(program)
+    }
+
+    /// The settings directory of Zed, which ignores `$XDG_CONFIG_HOME` on macOS.
+    pub(crate) fn zed(&self) -> PathBuf {
+        if cfg!(target_os = "macos") {
+            return self.path.join(".config/zed");
+        }
+        self.config().join("zed")
+    }
+
+    /// The directory in `variable`, else `folder` in the home directory.
+    pub(crate) fn or_variable(&self, variable: &str, folder: &str) -> PathBuf {
+        absolute_variable(variable).unwrap_or_else(|| self.path.join(folder))
+    }
+
+    /// `folder` in the directory in `variable`, else in the home directory.
+    pub(crate) fn or_variable_with(&self, variable: &str, folder: &str) -> PathBuf {
+        absolute_variable(variable).unwrap_or_else(|| self.path.clone()).join(folder)
+    }
+}
+
+fn absolute_variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}

@@ -1,0 +1,131 @@
+//! Prints to stdout and stderr. No other module does.
+//!
+//! On a terminal, control characters are escaped, so that the content of a file or the output of a
+//! command cannot move the cursor. Text to a pipe is unchanged.
+
+use std::fmt::{Display, Write as _};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use clap::builder::styling::{AnsiColor, Style};
+use eyelet::is_escaped;
+
+const DIRECTORY: Style = AnsiColor::Blue.on_default().bold();
+const LINK: Style = AnsiColor::Cyan.on_default();
+
+/// Prints text to stdout.
+pub(crate) fn text(text: &str) -> io::Result<()> {
+    stream(&mut io::stdout().lock(), text)
+}
+
+/// Prints a command's stderr to stderr.
+pub(crate) fn stderr_text(text: &str) -> io::Result<()> {
+    stream(&mut io::stderr().lock(), text)
+}
+
+/// On a terminal, adds a missing final newline, so that what follows starts on a new line.
+fn stream(stream: &mut (impl Write + IsTerminal), text: &str) -> io::Result<()> {
+    if !stream.is_terminal() {
+        return write(stream, text.as_bytes());
+    }
+    let mut safe = escaped(text);
+    if !safe.is_empty() && !safe.ends_with('\n') {
+        safe.push('\n');
+    }
+    write(stream, safe.as_bytes())
+}
+
+/// Prints text, and a newline unless it ends with one.
+pub(crate) fn lines(lines: &str) -> io::Result<()> {
+    let newline = if lines.ends_with('\n') { "" } else { "\n" };
+    text(&format!("{lines}{newline}"))
+}
+
+/// Prints one line of JSON.
+pub(crate) fn json(json: &impl Display) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    if stdout.is_terminal() {
+        return write(&mut stdout, format!("{}\n", escaped_json(&json.to_string())).as_bytes());
+    }
+    ignore_broken_pipe(writeln!(stdout, "{json}").and_then(|()| stdout.flush()))
+}
+
+/// Prints the output of `list_dir`, in colour on a terminal.
+pub(crate) fn directory_listing(content: &str) -> io::Result<()> {
+    if !io::stdout().is_terminal() || !wants_colours() {
+        return lines(content);
+    }
+    let mut coloured = String::with_capacity(content.len() * 2);
+    for line in escaped(content).lines() {
+        let style = match line.chars().last() {
+            Some('/') => DIRECTORY,
+            Some('@') => LINK,
+            Some(_) | None => Style::new(),
+        };
+        let name = line.trim_start_matches(' ');
+        let indentation = line.len() - name.len();
+        // Writing to a string cannot fail.
+        let _ = writeln!(coloured, "{:indentation$}{style}{name}{style:#}", "");
+    }
+    write(&mut io::stdout().lock(), coloured.as_bytes())
+}
+
+/// Prints a note for people to stderr.
+pub(crate) fn note(note: &str) {
+    // If stderr is gone, there is nowhere to report it.
+    let _ = write(&mut io::stderr().lock(), format!("{}\n", one_line(note)).as_bytes());
+}
+
+/// Prints an error to stderr.
+pub(crate) fn error(message: &str) {
+    note(&format!("eyelet: {message}"));
+}
+
+fn write(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    ignore_broken_pipe(stream.write_all(bytes).and_then(|()| stream.flush()))
+}
+
+/// Treats a closed pipe (`| head -1`) as success: the reader has what it wanted.
+pub(crate) fn ignore_broken_pipe(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+fn wants_colours() -> bool {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    !no_color && !dumb
+}
+
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_escaped(character) && !matches!(character, '\n' | '\t') {
+            safe.extend(character.escape_default());
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+/// Equivalent JSON: such characters occur only inside strings.
+fn escaped_json(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for character in json.chars() {
+        if is_escaped(character) {
+            let _ = write!(safe, "\\u{:04x}", u32::from(character));
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+/// Joins the lines of a message. Drops lines of `^` markers, which would point nowhere.
+fn one_line(message: &str) -> String {
+    let lines = message.lines().map(str::trim);
+    let kept: Vec<_> = lines.filter(|line| !line.trim_matches(['^', ' ']).is_empty()).collect();
+    escaped(&kept.join(" "))
+}

@@ -1,0 +1,102 @@
+//! The threads that run tools: a limited number per kind of load, a queue per kind, then `busy`.
+//!
+//! Each kind has its own threads and queue, so that many calls of one kind do not delay the others.
+//! Threads never exit, because the system kills a command together with the thread that started it.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use eyelet::Load;
+use eyelet::limits::{MAX_COMMANDS, MAX_QUEUE, MAX_READS, MAX_WALKS};
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// The threads of every kind of load.
+pub(crate) struct ThreadPool {
+    reads: Arc<Lane>,
+    walks: Arc<Lane>,
+    commands: Arc<Lane>,
+}
+
+/// The queue of this kind is full.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Busy;
+
+struct Lane {
+    max_threads: usize,
+    queue: Mutex<Queue>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    work: VecDeque<Work>,
+    threads: usize,
+    idle: usize,
+}
+
+impl ThreadPool {
+    pub(crate) fn new() -> Self {
+        let lane = |max_threads| {
+            Arc::new(Lane { max_threads, queue: Mutex::default(), wake: Condvar::new() })
+        };
+        ThreadPool { reads: lane(MAX_READS), walks: lane(MAX_WALKS), commands: lane(MAX_COMMANDS) }
+    }
+
+    /// Runs `work` as soon as a thread for `load` is free.
+    pub(crate) fn run(&self, load: Load, work: impl FnOnce() + Send + 'static) -> Result<(), Busy> {
+        match load {
+            Load::Read => &self.reads,
+            Load::Walk => &self.walks,
+            Load::Command => &self.commands,
+        }
+        .add(Box::new(work))
+    }
+}
+
+impl Lane {
+    fn add(self: &Arc<Self>, work: Work) -> Result<(), Busy> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.work.len() >= MAX_QUEUE + queue.idle {
+            return Err(Busy);
+        }
+        queue.work.push_back(work);
+        if queue.work.len() > queue.idle && queue.threads < self.max_threads {
+            let lane = Arc::clone(self);
+            let name = "eyelet-tool".to_owned();
+            match std::thread::Builder::new().name(name).spawn(move || lane.run_queue()) {
+                Ok(_) => queue.threads += 1,
+                // One of the existing threads runs it later.
+                Err(_) if queue.threads > 0 => {}
+                Err(_) => {
+                    queue.work.pop_back();
+                    return Err(Busy);
+                }
+            }
+        }
+        drop(queue);
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    fn run_queue(&self) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(work) = queue.work.pop_front() {
+                drop(queue);
+                // The router already catches panics of tools; this keeps the thread alive in any case.
+                let _ = catch_unwind(AssertUnwindSafe(work));
+                queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            queue.idle += 1;
+            queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "thread_pool_tests.rs"]
+mod tests;

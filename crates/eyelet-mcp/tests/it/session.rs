@@ -1,0 +1,344 @@
+//! `eyelet mcp` as a client sees it: both openings, tools, replies, roots.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use testkit::TempTree;
+use testkit::cli::{command, eyelet};
+use testkit::mcp_client::{Server, text_of};
+
+fn tree() -> TempTree {
+    TempTree::new(
+        "notes.txt = one
+        src/main.rs = fn main() {}
+        src/lib.rs",
+    )
+}
+
+/// The metadata that the newest protocol wants with every request.
+fn meta(client: &str, capabilities: Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": client, "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": capabilities
+    })
+}
+
+#[test]
+fn every_older_version_opens_with_initialize() {
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let tree = tree();
+        let mut server = Server::start(&tree, &[]);
+        let params = json!({
+            "protocolVersion": version, "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}
+        });
+        let answer = server.request("initialize", params);
+        assert_eq!(answer["result"]["protocolVersion"], version);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "eyelet");
+        assert_eq!(answer["result"]["capabilities"], json!({"tools": {}}));
+    }
+}
+
+#[test]
+fn the_newest_version_opens_with_discover() {
+    let tree = tree();
+    let mut server = Server::start(&tree, &[]);
+    let answer = server.request("server/discover", json!({"_meta": meta("test", json!({}))}));
+    let versions = answer["result"]["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2024-11-05")));
+    let params = json!({
+        "_meta": meta("test", json!({})), "name": "read", "arguments": {"path": "notes.txt"}
+    });
+    assert_eq!(text_of(&server.request("tools/call", params)), "[lines 1-1 of 1]\none");
+}
+
+#[test]
+fn the_instructions_name_the_working_directory() {
+    let tree = tree();
+    let mut server = Server::start(&tree, &[]);
+    let answer = server.initialize("test", &json!({}));
+    let said = answer["result"]["instructions"].as_str().unwrap();
+    expect![[r#"
+        Bounded tools for files and commands. A reply says when it is not all there is, and which offset, column or file goes on.
+        Working directory: /repo"#]]
+    .assert_eq(&tree.redact(said));
+}
+
+#[test]
+fn the_tools_are_those_that_eyelet_tools_prints() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let answer = server.request("tools/list", json!({}));
+    let printed = command(&tree).args(["tools", "--format", "mcp"]).output().unwrap().stdout;
+    let printed: Value = serde_json::from_slice(&printed).unwrap();
+    assert_eq!(answer["result"]["tools"], printed);
+    assert_eq!(
+        printed[3]["annotations"],
+        json!({
+            "title": "Run a command", "readOnlyHint": false, "destructiveHint": true,
+            "idempotentHint": false, "openWorldHint": true
+        })
+    );
+    assert_eq!(printed[2]["annotations"]["readOnlyHint"], true);
+    assert_eq!(printed[2]["annotations"]["openWorldHint"], false);
+}
+
+fn offered(flags: &[&str]) -> Vec<String> {
+    let tree = tree();
+    let mut server = Server::run(command(&tree).arg("mcp").args(flags));
+    server.initialize("test", &json!({}));
+    let answer = server.request("tools/list", json!({}));
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn fewer_tools_can_be_offered() {
+    assert_eq!(offered(&[]), ["list_dir", "grep_files", "read", "bash"]);
+    assert_eq!(offered(&["--tools", "read,list_dir"]), ["list_dir", "read"]);
+    assert_eq!(offered(&["--sandbox", "off"]), ["list_dir", "grep_files", "read"]);
+    expect![[r#"
+        exit 2
+        --- stderr
+        eyelet: --tools names `reed`; there are list_dir, grep_files, read, bash
+    "#]]
+    .assert_eq(&eyelet(&tree(), ["mcp", "--tools", "reed"]));
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &["--tools", "read"], "test");
+    let answer = server.call("list_dir", json!({"dir_path": "/"}));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+}
+
+#[test]
+fn a_reply_is_one_block_of_text() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let listed = server.text("list_dir", json!({"dir_path": tree.str()}));
+    assert_eq!(tree.redact(&listed), "Absolute path: /repo\nnotes.txt\nsrc/\n  lib.rs\n  main.rs");
+    let found = server.text("grep_files", json!({"pattern": "fn main"}));
+    assert_eq!(tree.redact(&found), "/repo/src/main.rs");
+    assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
+    let ran = server.text("bash", json!({"command": "echo out; echo err >&2; exit 3"}));
+    assert_eq!(ran, "[exit 3; stdout 1 line; stderr 1 line]\nout\n[stderr]\nerr\n");
+}
+
+#[test]
+fn a_search_that_finds_nothing_is_an_ordinary_reply() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let said = server.text("grep_files", json!({"pattern": "nowhere at all"}));
+    assert_eq!(said, "No matches found.");
+}
+
+#[test]
+fn a_tools_error_is_one_plain_sentence_with_the_flag() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let said = server.error("read", json!({"path": "missing"}));
+    assert_eq!(said, "path `missing` cannot be read: No such file or directory (os error 2)");
+    let long = server.error("read", json!({"path": "é".repeat(100_000)}));
+    assert!(long.len() < 4096 && long.starts_with("path `éé"), "{} bytes", long.len());
+}
+
+#[test]
+fn an_image_is_a_line_and_a_block() {
+    let tree = tree();
+    let png = b"\x89PNG\r\n\x1a\n and more";
+    tree.file("a.png", png);
+    let mut server = Server::initialized(&tree, &[], "test");
+    let answer = server.call("read", json!({"path": "a.png"}));
+    assert_eq!(
+        answer["result"]["content"],
+        json!([
+            {"type": "text", "text": format!("[image a.png; image/png; {} bytes]", png.len())},
+            {"type": "image", "data": testkit::base64(png), "mimeType": "image/png"}
+        ])
+    );
+}
+
+#[test]
+fn the_envelope_can_be_asked_for_as_text_or_structured() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &["--reply", "envelope"], "test");
+    let said: Value =
+        serde_json::from_str(&server.text("read", json!({"path": "notes.txt"}))).unwrap();
+    assert_eq!(said["data"]["content"], "one");
+    let error: Value = serde_json::from_str(&server.error("read", json!({"path": "x"}))).unwrap();
+    assert_eq!(error["error"]["code"], "not_found");
+    let mut server = Server::initialized(&tree, &["--reply", "structured"], "test");
+    let answer = server.call("read", json!({"path": "notes.txt"}));
+    assert_eq!(answer["result"]["structuredContent"]["data"]["content"], "one");
+    let tools = server.request("tools/list", json!({}));
+    let schema = &tools["result"]["tools"][0]["outputSchema"];
+    assert_eq!(schema["required"], json!(["ok"]));
+}
+
+#[test]
+fn the_budget_is_that_of_the_client() {
+    let tree = tree();
+    for (client, model, budget) in [
+        ("claude-code", None, 49_000),
+        ("opencode", None, 50_000),
+        ("gemini-cli-mcp-client", None, 39_000),
+        ("codex-mcp-client", Some("gpt-5"), 34_000),
+        ("codex-mcp-client", Some("codex-mini"), 34_000),
+        ("codex-mcp-client", Some("llama"), 11_500),
+        ("codex-mcp-client", None, 11_500),
+        ("copilot-cli", None, 20_000),
+        ("someone else", None, 20_000),
+    ] {
+        let mut server = Server::initialized(&tree, &[], client);
+        let mut params = json!({
+            "name": "bash", "arguments": {"command": "yes 0123456789012345678901234567890 | head -9999"}
+        });
+        // As an object, or as JSON in a string.
+        let metadata = model.map(|model| json!({"model": model}));
+        let text = metadata.as_ref().map(|metadata| json!(metadata.to_string()));
+        for metadata in [metadata, text] {
+            if let Some(metadata) = metadata {
+                params["_meta"] = json!({"x-codex-turn-metadata": metadata});
+            }
+            let said = text_of(&server.request("tools/call", params.clone())).len();
+            assert!(said <= budget && said > budget - 1000, "{client} {params}: {said}");
+        }
+    }
+}
+
+#[test]
+fn the_newest_protocol_names_the_client_with_each_request() {
+    let tree = tree();
+    let mut server = Server::start(&tree, &[]);
+    let flood = json!({"command": "yes 0123456789012345678901234567890 | head -9999"});
+    for (client, budget) in [("claude-code", 49_000), ("copilot-cli", 20_000)] {
+        let params = json!({
+            "_meta": meta(client, json!({})), "name": "bash", "arguments": flood
+        });
+        let said = text_of(&server.request("tools/call", params)).len();
+        assert!(said <= budget && said > budget - 1000, "{client}: {said}");
+    }
+    let mut server = Server::start(&tree, &["--reply-bytes", "200000"]);
+    let params = json!({"_meta": meta("claude-code", json!({}))});
+    let tools = server.request("tools/list", params);
+    let told = &tools["result"]["tools"][0]["_meta"]["anthropic/maxResultSizeChars"];
+    assert_eq!(*told, 200_000, "{tools}");
+}
+
+#[test]
+fn the_budget_can_be_set_and_claude_code_is_told() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &["--reply-bytes", "200000"], "claude-code");
+    let tools = server.request("tools/list", json!({}));
+    for tool in tools["result"]["tools"].as_array().unwrap() {
+        assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 200_000);
+    }
+    let flood = json!({"command": "yes 01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 | head -9999"});
+    let said = server.text("bash", flood).len();
+    assert!(said > 190_000 && said <= 200_000, "{said}");
+    let mut server = Server::initialized(&tree, &["--reply-bytes", "200000"], "opencode");
+    assert!(server.request("tools/list", json!({}))["result"]["tools"][0]["_meta"].is_null());
+    let refused = eyelet(&tree, ["mcp", "--reply-bytes", "4095"]);
+    assert!(refused.contains("expected a whole number of at least 4096"), "{refused}");
+}
+
+#[test]
+fn without_a_project_nothing_is_reached_until_a_root_is_named() {
+    let tree = tree();
+    for cwd in [std::path::Path::new("/"), &tree.beside()] {
+        let mut server = Server::run(command(&tree).arg("mcp").current_dir(cwd));
+        server.initialize("test", &json!({}));
+        let said = server.error("read", json!({"path": tree.at("notes.txt")}));
+        assert!(
+            said.contains("outside the roots, there are none; --root DIR at the start adds one"),
+            "{said}"
+        );
+        let mut server =
+            Server::run(command(&tree).args(["mcp", "--root", tree.str()]).current_dir(cwd));
+        server.initialize("test", &json!({}));
+        assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
+    }
+}
+
+/// Answers the server's question for the client's roots.
+fn answer_roots(server: &mut Server, uris: &[String]) {
+    let asked = server.message();
+    assert_eq!(asked["method"], "roots/list", "{asked}");
+    let roots: Vec<_> = uris.iter().map(|uri| json!({"uri": uri})).collect();
+    let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}});
+    server.line(answer.to_string());
+}
+
+#[test]
+fn the_clients_roots_narrow_those_of_the_start() {
+    let tree = tree();
+    let mut server = Server::start(&tree, &[]);
+    server.initialize("test", &json!({"roots": {"listChanged": true}}));
+    answer_roots(&mut server, &[format!("file://{}/%73rc", tree.str())]);
+    assert_eq!(server.text("read", json!({"path": "main.rs"})), "[lines 1-1 of 1]\nfn main() {}");
+    let outside = server.error("read", json!({"path": tree.at("notes.txt")}));
+    assert!(outside.contains("is outside the roots"), "{outside}");
+    server.notify("notifications/roots/list_changed", json!({}));
+    let id = server.send_call("read", json!({"path": tree.at("notes.txt")}));
+    answer_roots(&mut server, &["http://localhost/".to_owned(), format!("file://{}", tree.str())]);
+    let answer = server.message();
+    assert_eq!(answer["id"], id);
+    assert_eq!(text_of(&answer), "[lines 1-1 of 1]\none");
+    server.notify("notifications/roots/list_changed", json!({}));
+    server.send_call("read", json!({"path": "/etc/passwd"}));
+    answer_roots(&mut server, &["file:///etc".to_owned()]);
+    let answer = server.message();
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+}
+
+#[test]
+fn the_clients_roots_stand_alone_where_the_start_has_none() {
+    let tree = tree();
+    let mut server = Server::run(command(&tree).arg("mcp").current_dir("/"));
+    server.initialize("test", &json!({"roots": {}}));
+    answer_roots(&mut server, &[format!("file://{}", tree.str())]);
+    assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
+    assert!(server.error("read", json!({"path": "/etc/passwd"})).contains("outside the roots"));
+}
+
+#[test]
+fn the_newest_protocol_is_asked_for_roots_by_an_incomplete_result() {
+    let tree = tree();
+    let mut server = Server::start(&tree, &[]);
+    let mut params = json!({
+        "_meta": meta("claude-code", json!({"roots": {}})), "name": "read",
+        "arguments": {"path": tree.at("notes.txt")}
+    });
+    let answer = server.request("tools/call", params.clone());
+    assert_eq!(answer["result"]["resultType"], "input_required");
+    assert_eq!(answer["result"]["inputRequests"]["roots"]["method"], "roots/list");
+    params["inputResponses"] =
+        json!({"roots": {"roots": [{"uri": format!("file://{}/src", tree.str())}]}});
+    let answer = server.request("tools/call", params);
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(answer.to_string().contains("outside the roots"));
+}
+
+#[test]
+fn a_client_that_does_not_tell_its_roots_is_served_all_the_same() {
+    let tree = tree();
+    let mut server = Server::start(&tree, &[]);
+    server.initialize("test", &json!({"roots": {}}));
+    assert_eq!(server.message()["method"], "roots/list");
+    assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
+}
+
+#[test]
+fn commands_run_in_a_sandbox_unless_the_start_says_otherwise() {
+    let tree = tree();
+    let beside = tree.beside().join("pwned");
+    let script = format!("touch pwned; touch '{}'", beside.display());
+    for (policy, writes_inside) in [(None, true), (Some("read-only"), false)] {
+        let _ = std::fs::remove_file(tree.path().join("pwned"));
+        let flags = policy.into_iter().flat_map(|policy| ["--sandbox", policy]);
+        let mut server = Server::run(command(&tree).arg("mcp").args(flags));
+        server.initialize("test", &json!({}));
+        let said = server.text("bash", json!({"command": script}));
+        assert!(said.starts_with("[exit 1; "), "{said}");
+        assert_eq!(tree.path().join("pwned").exists(), writes_inside, "{said}");
+        assert!(!beside.exists(), "{said}");
+    }
+}

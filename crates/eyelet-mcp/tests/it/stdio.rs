@@ -1,0 +1,328 @@
+//! `eyelet mcp` under hostile bytes, floods and sudden ends: group F of the security model.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, Write as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::TempTree;
+use testkit::cli::command;
+use testkit::mcp_client::{LONG, Server, WRONG_ARGUMENTS, output_directories, text_of};
+
+fn tree() -> TempTree {
+    TempTree::new("notes.txt = one")
+}
+
+/// The next ordinary call succeeds.
+fn check_alive(server: &mut Server) {
+    assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
+}
+
+fn code(server: &mut Server, line: impl AsRef<[u8]>) -> i64 {
+    server.line(line);
+    server.message()["error"]["code"].as_i64().unwrap()
+}
+
+#[test]
+fn what_is_no_message_is_answered_with_an_error_and_the_server_goes_on() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    for line in ["{", "nonsense", &"[".repeat(100_000), r#"{"a":"\ud800"}"#] {
+        assert_eq!(code(&mut server, line), -32700, "{line:.40}");
+    }
+    assert_eq!(code(&mut server, b"{\"method\":\"\xff\xfe\"}"), -32700);
+    for line in ["[]", r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "{}", "7", "null"] {
+        assert_eq!(code(&mut server, line), -32600, "{line}");
+    }
+    server.line("");
+    server.line("\r");
+    server.line("{\"jsonrpc\":\"2.0\",\"id\":\"crlf\",\"method\":\"ping\"}\r");
+    assert_eq!(server.message()["id"], "crlf");
+    check_alive(&mut server);
+}
+
+#[test]
+fn a_line_above_the_limit_is_refused_and_the_server_goes_on() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    assert_eq!(code(&mut server, vec![b'x'; 9 << 20]), -32700);
+    let huge = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "read", "arguments": {"path": "y".repeat(20 << 20)}}});
+    assert_eq!(code(&mut server, huge.to_string()), -32700);
+    check_alive(&mut server);
+}
+
+#[test]
+fn what_the_protocol_does_not_know_is_an_error_of_the_protocol() {
+    let tree = tree();
+    let mut server = Server::start(&tree, &[]);
+    server.notify("notifications/initialized", json!({}));
+    let early = server.call("read", json!({"path": "notes.txt"}));
+    assert!(early["error"]["code"].is_i64(), "{early}");
+    server.initialize("test", &json!({}));
+    assert_eq!(server.request("no/such/method", json!({}))["error"]["code"], -32601);
+    assert_eq!(server.request("prompts/list", json!({}))["error"]["code"], -32601);
+    assert_eq!(server.request("resources/list", json!({}))["error"]["code"], -32601);
+    assert_eq!(server.call("no_such_tool", json!({}))["error"]["code"], -32602);
+    assert_eq!(server.call("read", json!([]))["error"]["code"], -32602);
+    assert_eq!(server.request("tools/call", json!({"name": 3}))["error"]["code"], -32602);
+    check_alive(&mut server);
+}
+
+#[test]
+fn an_id_that_is_in_use_is_refused_and_the_first_call_is_answered() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let id = server.send_call("bash", json!({"command": "sleep 1; echo first"}));
+    let again = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    assert_eq!(code(&mut server, again.to_string()), -32600);
+    let answer = server.message();
+    assert_eq!(answer["id"], id);
+    assert!(text_of(&answer).ends_with("first\n"));
+    check_alive(&mut server);
+}
+
+#[test]
+fn arguments_are_lenient_with_numbers_and_strict_with_names() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    for limit in ["25", "25.0", "\"25\"", "null"] {
+        server.line(format!(
+            r#"{{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{{"name":"read","arguments":{{"path":"notes.txt","limit":{limit}}}}}}}"#
+        ));
+        assert_eq!(text_of(&server.message()), "[lines 1-1 of 1]\none", "{limit}");
+    }
+    for (arguments, named) in WRONG_ARGUMENTS {
+        server.line(format!(
+            r#"{{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{{"name":"read","arguments":{arguments}}}}}"#
+        ));
+        let answer = server.message();
+        assert_eq!(answer["result"]["isError"], true, "{arguments}: {answer}");
+        let said = answer["result"]["content"][0]["text"].as_str().unwrap();
+        let expected = format!("failed to parse function arguments: {named}");
+        assert!(said.starts_with(&expected), "{arguments}: {said}");
+    }
+}
+
+#[test]
+fn pipelined_calls_are_each_answered_once() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let mut open = BTreeSet::new();
+    for _ in 0..64 {
+        open.insert(server.send_call("bash", json!({"command": "echo hi"})));
+        open.insert(server.send_call("read", json!({"path": "notes.txt"})));
+    }
+    while !open.is_empty() {
+        let answer = server.message();
+        text_of(&answer);
+        assert!(open.remove(&answer["id"].as_u64().unwrap()), "{answer}");
+    }
+    assert!(server.is_silent(Duration::from_millis(50)));
+}
+
+#[test]
+fn an_id_is_free_again_once_its_request_is_answered() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let again = json!({"jsonrpc": "2.0", "id": "again", "method": "tools/call",
+        "params": {"name": "read", "arguments": {"path": "notes.txt"}}});
+    for _ in 0..200 {
+        server.line(again.to_string());
+        let answer = server.message();
+        assert_eq!(answer["id"], "again");
+        assert_eq!(text_of(&answer), "[lines 1-1 of 1]\none");
+    }
+    assert!(server.is_silent(Duration::from_millis(50)));
+}
+
+#[test]
+fn a_slow_call_is_answered_in_the_form_of_a_quick_one() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let mut result =
+        |command: &str| server.call("bash", json!({"command": command}))["result"].take();
+    let slow = result("sleep 1.1; echo hi");
+    assert_eq!(slow, result("echo hi"));
+    assert_eq!(slow.as_object().unwrap().len(), 1, "{slow}");
+}
+
+#[test]
+fn messages_may_come_from_a_file() {
+    let tree = tree();
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "read", "arguments": {"path": "notes.txt"}}}),
+    ];
+    tree.file("messages", lines.map(|line| line.to_string()).join("\n"));
+    let mut from_file = command(&tree);
+    from_file.arg("mcp").stdin(std::fs::File::open(tree.at("messages")).unwrap());
+    let output = from_file.output().unwrap();
+    assert!(output.status.success(), "{}", output.status);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<Value> =
+        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 2, "{said}");
+    assert_eq!(text_of(&answers[1]), "[lines 1-1 of 1]\none");
+}
+
+#[test]
+fn too_many_calls_of_a_kind_are_busy_and_the_others_are_served() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    for _ in 0..200 {
+        server.send_call("bash", json!({"command": "sleep 20"}));
+    }
+    let is_busy = |answer: &Value| answer.to_string().contains("too many calls wait already");
+    let mut busy = 0;
+    let read = server.send_call("read", json!({"path": "notes.txt"}));
+    loop {
+        let answer = server.message();
+        if answer["id"] == read {
+            assert_eq!(text_of(&answer), "[lines 1-1 of 1]\none");
+            break;
+        }
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert!(is_busy(&answer), "{answer}");
+        busy += 1;
+    }
+    let (time, said) = server.close();
+    assert!(time < Duration::from_secs(3), "{time:?}");
+    // The read may have overtaken some of them.
+    busy += said.iter().filter(|answer| is_busy(answer)).count();
+    assert!((60..=64 + 8).contains(&busy), "{busy}");
+}
+
+#[test]
+fn a_client_that_does_not_read_is_waited_for_in_bounded_memory() {
+    let tree = tree();
+    tree.file("big.txt", "0123456789012345678901234567890123456789\n".repeat(1500));
+    let mut command = command(&tree);
+    command.args(["mcp", "--reply-bytes", "60000"]);
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut messages = vec![json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}})];
+    // More than the server holds, so that it stops to listen.
+    let last = 1500;
+    for id in 1..=last {
+        messages.push(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": "read", "arguments": {"path": "big.txt"}}}));
+    }
+    let writer = std::thread::spawn(move || {
+        for message in messages {
+            writeln!(stdin, "{message}").unwrap();
+        }
+        stdin
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let resident = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    let kibibytes: u64 = resident.split_whitespace().nth(1).unwrap().parse().unwrap();
+    assert!(kibibytes < 256 * 1024, "{resident}");
+    let stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    let ids: BTreeSet<u64> = stdout
+        .lines()
+        .take(last + 1)
+        .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["id"].as_u64().unwrap())
+        .collect();
+    assert_eq!(ids.len(), last + 1);
+    drop(writer.join().unwrap());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn stdout_has_nothing_but_the_protocol_at_any_log_level() {
+    let tree = tree();
+    let mut command = command(&tree);
+    command.env("RUST_LOG", "trace").env("RUST_BACKTRACE", "full");
+    let mut server = Server::run(command.args(["mcp", "--sandbox", "full"]));
+    server.initialize("test", &json!({}));
+    // A command that tries to write to the server's output and to read its input.
+    let script = "echo forged >/proc/$PPID/fd/1; cat <&0; ls /proc/self/fd | wc -l";
+    let said = server.text("bash", json!({"command": script}));
+    assert!(said.starts_with("[exit 0; "), "{said}");
+    check_alive(&mut server);
+}
+
+#[test]
+fn a_command_has_none_of_the_servers_descriptors() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let script = "ls /proc/self/fd | tr '\\n' ' '";
+    let said = server.text("bash", json!({"command": script}));
+    let (_, fds) = said.split_once('\n').unwrap();
+    // The fourth is the listing's own.
+    assert_eq!(fds, "0 1 2 3 ");
+}
+
+/// A server with a command that runs and one that left output; and the command's process.
+fn busy_server(tree: &TempTree) -> (Server, u32) {
+    let mut server = Server::initialized(tree, &[], "test");
+    server.text("bash", json!({"command": "seq 100000"}));
+    assert_eq!(output_directories(tree), 1);
+    server.send_call("bash", json!({"command": "echo $$ > pid.new; mv pid.new pid; sleep 300"}));
+    let pid = tree.path().join("pid");
+    let start = Instant::now();
+    while !pid.exists() {
+        assert!(start.elapsed() < LONG);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    (server, std::fs::read_to_string(pid).unwrap().trim().parse().unwrap())
+}
+
+fn check_gone(tree: &TempTree, process: u32) {
+    assert!(!Path::new(&format!("/proc/{process}")).exists(), "the command lives");
+    assert_eq!(output_directories(tree), 0);
+}
+
+#[test]
+fn the_end_of_the_input_ends_commands_and_removes_what_was_kept() {
+    let tree = tree();
+    let (server, process) = busy_server(&tree);
+    let (time, said) = server.close();
+    check_gone(&tree, process);
+    assert!(time < Duration::from_secs(2), "{time:?}");
+    assert!(text_of(&said[0]).starts_with("[cancelled; "), "{said:?}");
+}
+
+#[test]
+fn signals_end_commands_and_remove_what_was_kept() {
+    for name in ["TERM", "HUP", "INT"] {
+        let tree = tree();
+        let (mut server, process) = busy_server(&tree);
+        let start = Instant::now();
+        server.signal(name);
+        assert!(server.wait().success());
+        assert!(start.elapsed() < Duration::from_secs(30), "{name}: {:?}", start.elapsed());
+        check_gone(&tree, process);
+    }
+}
+
+#[test]
+fn what_was_asked_before_the_end_of_the_input_is_still_answered() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let id = server.send_call("read", json!({"path": "notes.txt"}));
+    let (_, said) = server.close();
+    assert_eq!(said[0]["id"], id);
+}
+
+#[test]
+fn it_starts_in_a_bare_environment() {
+    let tree = tree();
+    let mut bare = command(&tree);
+    bare.env_clear();
+    let mut server = Server::run(bare.arg("mcp"));
+    server.initialize("test", &json!({}));
+    check_alive(&mut server);
+}

@@ -1,0 +1,201 @@
+//! What a sandboxed command tries on repositories, so that git executes something when a person runs
+//! it there later. The real git says whether it does.
+
+use std::path::PathBuf;
+use std::process::Command;
+use testkit::workspace::{FIRST, SECOND, TIERS, Workspace};
+
+/// A repository with a submodule, a linked worktree and another repository in it.
+const MAKE: &str = "
+    set -e
+    git init -q seed && cd seed && echo s > s && git add s && git commit -qm seed && cd ..
+    git init -q . && echo f > f && git add f && git commit -qm first
+    git -c protocol.file.allow=always submodule --quiet add ./seed vendor/sub 2>/dev/null
+    git commit -qm second
+    git config extensions.worktreeConfig true
+    git worktree add -q linked -b side
+    git init -q nested && cd nested && echo n > n && git add n && git commit -qm nested";
+
+/// What a person does later. It touches whatever git takes commands from.
+const PERSON: &str = "
+    for place in . vendor/sub linked nested; do
+        git -C $place status --short > /dev/null || exit 9
+        git -C $place commit --allow-empty -qm more || exit 8
+    done";
+
+struct Project {
+    workspace: Workspace,
+    /// Is there once git has executed something that a command left.
+    mark: PathBuf,
+}
+
+impl Project {
+    fn new() -> Self {
+        let mut workspace = Workspace::new("");
+        let mark = workspace.outside().join("executed");
+        let evil = format!("touch {}; false", mark.display());
+        workspace.set("EVIL", evil);
+        let project = Project { workspace, mark };
+        project.person(MAKE).unwrap();
+        project
+    }
+
+    /// Runs a script outside of the sandbox.
+    fn person(&self, script: &str) -> Result<(), String> {
+        let output = Command::new("bash")
+            .args(["-c", script])
+            .current_dir(self.workspace.tree.path())
+            .env("HOME", self.workspace.tree.beside())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_NAME"), "a")))
+            .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_EMAIL"), "a@b")))
+            .output()
+            .unwrap();
+        if output.status.success() { Ok(()) } else { Err(format!("{output:?}")) }
+    }
+
+    /// Runs a script in the sandbox.
+    fn attack(&self, tier: &[&str], script: &str) -> serde_json::Value {
+        let flags = [tier, &["--env", "EVIL"]].concat();
+        let names = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b";
+        self.workspace.data(&flags, &format!("{names}; {script}"))
+    }
+
+    /// That a person's git works, and executes nothing that was left for it.
+    fn check(&self, what: &str) {
+        self.person(PERSON).unwrap_or_else(|why| panic!("{what}: {why}"));
+        assert!(!self.mark.exists(), "{what}: git executed what a command left");
+    }
+}
+
+/// A folder of git's whose settings have something executed.
+const PLANT: &str = "cp -r .git evil; git config --file evil/config core.fsmonitor \"$EVIL\"";
+
+const ATTACKS: &[&str] = &[
+    // Submodules.
+    "git config --file .git/modules/vendor/sub/config core.fsmonitor \"$EVIL\"",
+    "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > h; chmod +x h; mv h .git/modules/vendor/sub/hooks/pre-commit",
+    "echo $PWD/evil > .git/modules/vendor/sub/commondir",
+    "echo \"gitdir: $PWD/evil\" > vendor/sub/.git",
+    "rm -f vendor/sub/.git; ln -s $PWD/evil vendor/sub/.git",
+    "mv .git/modules .git/m; cp -r .git/m .git/modules; git config --file .git/modules/vendor/sub/config core.fsmonitor \"$EVIL\"",
+    "mv vendor v; cp -r v vendor; rm -f vendor/sub/.git; echo \"gitdir: $PWD/evil\" > vendor/sub/.git; rm -rf v",
+    // Linked worktrees.
+    "echo $PWD/evil > .git/worktrees/linked/commondir",
+    "git config --file .git/worktrees/linked/config.worktree core.fsmonitor \"$EVIL\"",
+    "echo \"gitdir: $PWD/evil\" > linked/.git",
+    "mv .git/worktrees .git/w; cp -r .git/w .git/worktrees; echo $PWD/evil > .git/worktrees/linked/commondir",
+    // Repositories below the root.
+    "git config --file nested/.git/config core.fsmonitor \"$EVIL\"",
+    "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > nested/.git/hooks/pre-commit; chmod +x nested/.git/hooks/pre-commit",
+    "mv nested/.git n; cp -r n nested/.git; git config --file nested/.git/config core.fsmonitor \"$EVIL\"; rm -rf n2",
+    "mv nested x; cp -r x nested; git config --file nested/.git/config core.fsmonitor \"$EVIL\"",
+    "mv nested/.git y; ln -s $PWD/evil nested/.git",
+    // The root's own.
+    "mv .git old; ln -s evil .git",
+    "mv .git old; echo \"gitdir: $PWD/evil\" > .git",
+    "mv .git old; cp -r evil .git",
+    "git config --file .git/config.worktree core.fsmonitor \"$EVIL\"",
+];
+
+#[test]
+fn git_executes_nothing_that_a_command_left_for_it() {
+    for tier in TIERS {
+        let project = Project::new();
+        project.attack(tier, PLANT);
+        for attack in ATTACKS {
+            let data = project.attack(tier, attack);
+            project.check(&format!("{tier:?} {attack}: {data}"));
+        }
+    }
+}
+
+#[test]
+fn the_same_attacks_succeed_without_a_sandbox() {
+    // Without this the test above could pass because git ignores what is planted.
+    for attack in
+        [ATTACKS[0], ATTACKS[2], ATTACKS[3], ATTACKS[7], ATTACKS[8], ATTACKS[11], ATTACKS[16]]
+    {
+        let project = Project::new();
+        project.attack(testkit::workspace::FULL, &format!("{PLANT}; {attack}"));
+        let _ = project.person(PERSON);
+        assert!(project.mark.exists(), "{attack}");
+    }
+}
+
+#[test]
+fn commits_work_in_submodules_worktrees_and_nested_repositories() {
+    for tier in TIERS {
+        let project = Project::new();
+        let work = "set -e; for place in . vendor/sub linked nested; do cd $place; echo new > new; \
+                    git add new; git commit -qm new; git status --short; cd $OLDPWD; done";
+        let data = project.attack(tier, work);
+        assert_eq!(data["exit_code"], 0, "{tier:?} {data}");
+        assert!(data.get("sandbox_reverted").is_none(), "{tier:?} {data}");
+        // A folder may be moved with the repository in it.
+        let data = project.attack(tier, "mv nested moved && git -C moved log --oneline | wc -l");
+        assert_eq!(
+            (&data["stdout"], data.get("sandbox_reverted")),
+            (&"2\n".into(), None),
+            "{data}"
+        );
+        assert!(project.workspace.at("moved/.git/config").exists());
+    }
+}
+
+#[test]
+fn a_link_that_took_the_name_of_a_folder_around_a_repository_is_moved_away() {
+    for tier in TIERS {
+        for folder in ["nested", "vendor"] {
+            let project = Project::new();
+            let attack = format!(
+                "mv {folder} x; cp -r x evil; for place in evil evil/sub; do [ -e $place/.git ] || continue; \
+                 rm -rf $place/.git; git init -q $place; git config --file $place/.git/config core.fsmonitor \"$EVIL\"; \
+                 done; ln -s evil {folder}"
+            );
+            let data = project.attack(tier, &attack);
+            let told = data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}"));
+            assert!(
+                told.ends_with(&format!("/{folder}; what the command made of it is gone")),
+                "{told}"
+            );
+            // Git finds the repository of the root there, or nothing.
+            let _ = project.person("for place in nested vendor/sub; do git -C $place status; done");
+            assert!(!project.mark.exists(), "{tier:?} {folder}: git executed what a command left");
+        }
+    }
+}
+
+#[test]
+fn closing_a_folder_does_not_keep_it_from_being_put_back() {
+    let project = Project::new();
+    for attack in [
+        "git config --file .git/config core.fsmonitor \"$EVIL\"; chmod 500 .git",
+        "git config --file nested/.git/config core.fsmonitor \"$EVIL\"; chmod 000 nested/.git",
+        "mv .git/hooks h; mkdir .git/hooks; printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > .git/hooks/pre-commit; \
+         chmod 777 .git/hooks/pre-commit; chmod 500 .git/hooks .git",
+        "mv nested/.git n; cp -r n nested/.git; git config --file nested/.git/config core.fsmonitor \"$EVIL\"; \
+         chmod 500 nested/.git nested",
+    ] {
+        let data = project.attack(SECOND, attack);
+        assert!(data["sandbox_reverted"].is_array(), "{attack}: {data}");
+        assert!(!data["sandbox_reverted"].to_string().contains("could not"), "{attack}: {data}");
+        project.check(attack);
+    }
+}
+
+#[test]
+fn what_took_a_repositorys_name_is_moved_away_and_told() {
+    for (tier, attack) in [
+        (SECOND, "mv .git old; mkdir .git; echo evil > .git/config"),
+        (SECOND, "mv .git old; ln -s old .git"),
+        (FIRST, "mv nested x; mkdir -p nested/.git; echo evil > nested/.git/config"),
+    ] {
+        let project = Project::new();
+        let data = project.attack(tier, attack);
+        let told =
+            data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}")).to_owned();
+        assert!(told.ends_with(".git; what the command made of it is gone"), "{told}");
+        project.check(attack);
+    }
+}

@@ -1,0 +1,20 @@
+//! The sandbox and the supervisor, through the real binary and through the library.
+
+// So that the lints treat the helpers here as test code as well.
+#![cfg(test)]
+
+mod developer_tools;
+#[cfg(target_os = "linux")]
+mod environment;
+mod files;
+#[cfg(target_os = "linux")]
+mod git;
+#[cfg(target_os = "linux")]
+mod load;
+#[cfg(target_os = "linux")]
+mod network;
+mod processes;
+#[cfg(target_os = "linux")]
+mod restore;
+#[cfg(target_os = "linux")]
+mod supervision;

@@ -1,0 +1,311 @@
+//! What a command tries on processes, its own and others.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::workspace::{FIRST, SECOND, SUPERVISED, TIERS, Workspace, marked, marker, within};
+
+#[test]
+fn nothing_outlives_its_call_setsid_and_double_forks_included() {
+    let workspace = Workspace::new("");
+    for flags in SUPERVISED {
+        let marker = marker();
+        let escapes = format!(
+            "setsid sleep {marker} & (setsid sh -c 'trap \"\" TERM HUP; sleep {marker}; true' &) ; \
+             setsid sh -c 'setsid sleep {marker} & setsid sh -c \"setsid sleep {marker} &\"'; \
+             (sleep {marker} >/dev/null 2>&1 &) ; echo started; exit 3"
+        );
+        let start = Instant::now();
+        let data = workspace.data(flags, &escapes);
+        assert_eq!((&data["exit_code"], &data["stdout"]), (&json!(3), &json!("started\n")));
+        assert_eq!(marked(&marker), 0, "{flags:?}");
+        assert!(start.elapsed() < Duration::from_secs(30), "{flags:?} {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn who_holds_the_pipe_and_floods_it_does_not_hold_up_the_call() {
+    let workspace = Workspace::new("");
+    for flags in SUPERVISED {
+        let marker = marker();
+        let start = Instant::now();
+        let command = format!("setsid yes {marker} & setsid yes {marker} >&2 & sleep 0.1; exit 6");
+        let data = workspace.data(flags, &command);
+        assert!(start.elapsed() < Duration::from_secs(30), "{flags:?} {:?}", start.elapsed());
+        assert_eq!((&data["exit_code"], marked(&marker)), (&json!(6), 0), "{flags:?}");
+        for stream in ["stdout", "stderr"] {
+            assert!(data[stream].as_str().unwrap().len() <= 51_200, "{flags:?}");
+            assert!(data[format!("{stream}_total_bytes")].as_u64().unwrap() > 51_200, "{flags:?}");
+        }
+    }
+}
+
+#[test]
+fn a_timeout_ends_what_ignores_it_stops_itself_or_floods() {
+    let workspace = Workspace::new("");
+    for flags in SUPERVISED {
+        for command in [
+            "echo early; trap '' TERM INT HUP; sleep 100; sleep 100",
+            "echo early; kill -STOP $$",
+            "echo early; setsid sh -c 'trap \"\" TERM; yes > /dev/null' & wait",
+        ] {
+            let start = Instant::now();
+            let arguments = json!({ "command": command, "timeout_secs": 1 });
+            let answer = workspace.answer_of(flags, &arguments);
+            assert_eq!(answer["data"]["timed_out"], true, "{flags:?} {command}: {answer}");
+            assert_eq!(answer["data"]["stdout"], "early\n", "{flags:?} {command}");
+            assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+        }
+    }
+}
+
+#[test]
+fn exit_codes_and_signals_are_the_commands_own() {
+    let workspace = Workspace::new("");
+    for flags in SUPERVISED {
+        for (command, code) in [
+            ("exit 7", 7),
+            ("kill -9 $$", 137),
+            ("kill -SEGV $$", 139),
+            ("no-such-command", 127),
+            ("true", 0),
+            ("exec 1>&- 2>&-; sleep 0.2; exit 5", 5),
+        ] {
+            assert_eq!(workspace.data(flags, command)["exit_code"], code, "{flags:?} {command}");
+        }
+    }
+}
+
+#[test]
+fn a_command_has_three_files_no_terminal_and_empty_input() {
+    let workspace = Workspace::new("");
+    let open = fs::File::open("/etc/passwd").unwrap();
+    rustix::io::fcntl_setfd(&open, rustix::io::FdFlags::empty()).unwrap();
+    for flags in SUPERVISED {
+        let files = workspace
+            .stdout(flags, "for f in {0..99}; do [ -e /proc/$$/fd/$f ] && echo $f; done; true");
+        assert_eq!(files, "0\n1\n2\n", "{flags:?}");
+        let data = workspace.data(
+            flags,
+            "cat; tty; (echo x > /dev/tty) 2>/dev/null || echo none; trap -p; ulimit -c",
+        );
+        assert_eq!(data["stdout"], "not a tty\nnone\n0\n", "{flags:?}: {data}");
+    }
+}
+
+#[test]
+fn the_environment_is_the_allowed_one_and_no_other_can_be_read() {
+    let mut workspace = Workspace::new("evil = echo EVIL");
+    let evil = workspace.at("evil");
+    for (name, value) in [
+        ("API_TOKEN", "CANARY"),
+        ("BASH_ENV", evil.to_str().unwrap()),
+        ("ENV", evil.to_str().unwrap()),
+        ("SHELLOPTS", "xtrace"),
+        ("BASH_FUNC_ls%%", "() { echo EVIL; }"),
+        ("PROMPT_COMMAND", "echo EVIL"),
+        ("LD_PRELOAD", "/nonexistent/EVIL.so"),
+        ("GIT_CONFIG_COUNT", "1"),
+        ("LC_ALL", "C"),
+        ("CARGO_HOME", "/c"),
+        ("WANTED", "given"),
+    ] {
+        workspace.set(name, value);
+    }
+    for tier in TIERS {
+        let flags =
+            [tier, &["--env", "WANTED", "--env", "BASH_ENV", "--env", "LD_PRELOAD"]].concat();
+        let names = workspace.stdout(&flags, "env | cut -d= -f1 | LC_ALL=C sort | tr '\\n' ' '");
+        assert_eq!(
+            names,
+            "CARGO_HOME GIT_TERMINAL_PROMPT HOME LC_ALL NO_COLOR OUT PAGER PATH PWD SHLVL TERM TMPDIR WANTED _ ",
+            "{tier:?}"
+        );
+        let data = workspace.data(&flags, "ls; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -a CANARY; cat /proc/*/cmdline | grep -ac __supervise");
+        assert!(!data["stdout"].as_str().unwrap().contains("CANARY"), "{tier:?} {data}");
+        assert!(!data.to_string().contains("EVIL"), "{tier:?} {data}");
+    }
+}
+
+/// A process that does not belong to the sandbox.
+struct Victim(std::process::Child);
+
+impl Victim {
+    fn new() -> Self {
+        let mut sleep = Command::new("sleep");
+        Victim(sleep.arg("300").env("SECRET", "CANARY").stdin(Stdio::piped()).spawn().unwrap())
+    }
+
+    fn is_alive(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn processes_outside_cannot_be_signalled_traced_or_read() {
+    if testkit::lacks("python3") {
+        return;
+    }
+    let mut workspace = Workspace::new("");
+    let mut victim = Victim::new();
+    let pid = victim.0.id().to_string();
+    workspace.set("VICTIM", pid.as_str());
+    let script = "
+import ctypes, os, resource, signal
+libc = ctypes.CDLL(None, use_errno=True)
+pid = int(os.environ['VICTIM'])
+def tried(name, attack):
+    try:
+        if attack() is not None: print('REACHED', name)
+    except OSError: pass
+def bad(result): return None if result < 0 else result
+tried('kill', lambda: os.kill(pid, signal.SIGTERM) or 1)
+tried('stop', lambda: os.kill(pid, signal.SIGSTOP) or 1)
+tried('prlimit', lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (64, 64)))
+tried('environ', lambda: open(f'/proc/{pid}/environ').read() or None)
+tried('mem', lambda: open(f'/proc/{pid}/mem', 'rb'))
+tried('maps', lambda: open(f'/proc/{pid}/maps').read() or None)
+tried('fd', lambda: os.open(f'/proc/{pid}/fd/0', os.O_RDWR))
+tried('root', lambda: os.listdir(f'/proc/{pid}/root/'))
+tried('cwd', lambda: os.listdir(f'/proc/{pid}/cwd/'))
+tried('ptrace', lambda: bad(libc.ptrace(16, pid, 0, 0)))
+buffer = ctypes.create_string_buffer(64)
+class Vector(ctypes.Structure): _fields_ = [('base', ctypes.c_void_p), ('length', ctypes.c_size_t)]
+here, there = Vector(ctypes.addressof(buffer), 8), Vector(0x400000, 8)
+tried('vm', lambda: bad(libc.process_vm_readv(pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0)))
+handle = libc.syscall(434, pid, 0)
+if handle >= 0: tried('getfd', lambda: bad(libc.syscall(438, handle, 0, 0)))
+print('tried')
+";
+    for tier in TIERS {
+        let flags = [tier, &["--env", "VICTIM"]].concat();
+        let said = workspace.stdout(&flags, &format!("python3 - <<'PYTHON'{script}\nPYTHON"));
+        assert_eq!(said, "tried\n", "{tier:?}");
+        assert!(victim.is_alive(), "{tier:?}");
+    }
+}
+
+#[test]
+fn the_supervisor_cannot_be_killed_by_its_command() {
+    let workspace = Workspace::new("");
+    for tier in TIERS {
+        let data = workspace.data(
+            tier,
+            "kill -TERM $PPID; kill -STOP $PPID; kill -KILL $PPID; kill -9 1; echo alive",
+        );
+        assert_eq!(data["stdout"], "alive\n", "{tier:?} {data}");
+        assert_eq!(data["exit_code"], 0);
+        // Nor anyone above it, up to eyelet and whoever started that.
+        let data = workspace.data(
+            tier,
+            "p=$PPID; n=0; while [ \"${p:-0}\" -gt 1 ]; do kill -TERM $p; kill -STOP $p; kill -KILL $p; \
+             n=$((n+1)); p=$(sed 's/.*) //' /proc/$p/stat | cut -d' ' -f2); done 2>/dev/null; echo $n alive",
+        );
+        let said = data["stdout"].as_str().unwrap();
+        let tried: u32 = said.split(' ').next().unwrap().parse().unwrap();
+        // Behind namespaces there is nobody to be seen.
+        assert_eq!(tried >= 3, tier == SECOND, "{tier:?} {data}");
+        assert!(said.ends_with(" alive\n") && data["exit_code"] == 0, "{tier:?} {data}");
+    }
+}
+
+#[test]
+fn no_privilege_is_gained_and_no_namespace_made() {
+    let workspace = Workspace::new("");
+    for tier in TIERS {
+        for attack in [
+            "unshare -Urm true",
+            "unshare -n true",
+            "unshare -p -f true",
+            "mount -t tmpfs x /mnt",
+            "mount -o remount,rw /",
+            "umount /proc",
+            "/usr/sbin/chroot / true",
+            "mknod n b 8 0",
+            "mkdir d && mount --bind . d",
+            "setpriv --reuid=$([ $(id -u) = 0 ] && echo 1 || echo 0) --clear-groups true",
+            "nsenter -t 1 -m true",
+        ] {
+            assert!(workspace.fails(tier, attack), "{tier:?} {attack}");
+        }
+        // A program that was given the rights of its owner does not get them.
+        let own = "cp $(command -v id) ./id; chmod 6755 id; ./id -u";
+        assert_eq!(
+            workspace.stdout(tier, own).trim(),
+            rustix::process::geteuid().as_raw().to_string()
+        );
+        let status = workspace.stdout(tier, "grep -E '^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -s '\\t' ' '");
+        assert!(
+            status.contains("CapEff: 0000000000000000") && status.contains("NoNewPrivs: 1"),
+            "{status}"
+        );
+        assert!(
+            status.contains("CapPrm: 0000000000000000") && status.contains("Seccomp: 2"),
+            "{status}"
+        );
+        // An ordinary user without namespaces may not give these up, and cannot use them.
+        if testkit::is_root() || tier == FIRST {
+            assert!(status.contains("CapBnd: 0000000000000000"), "{tier:?} {status}");
+        }
+    }
+}
+
+#[test]
+fn a_fork_bomb_is_contained_and_removed_while_other_calls_go_on() {
+    let workspace = Workspace::new("");
+    // As root the second tier has no limit of its own; `doctor` says so.
+    let tiers: &[&[&str]] = if testkit::is_root() { &[FIRST] } else { &[FIRST, SECOND] };
+    for tier in tiers {
+        // It begins only where the limit is seen to be there.
+        let bomb = "limit=$(cat /proc/sys/kernel/pid_max); [ $limit -le 20000 ] || limit=$(ulimit -u); \
+                    [ $limit -le 20000 ] || exit 9; bomb() { bomb | bomb & }; bomb; sleep 100";
+        let marker = marker();
+        let arguments = json!({ "command": format!(": {marker}; {bomb}"), "timeout_secs": 2 });
+        std::thread::scope(|scope| {
+            let call = scope.spawn(|| {
+                let start = Instant::now();
+                (workspace.answer_of(tier, &arguments), start.elapsed())
+            });
+            std::thread::sleep(Duration::from_millis(700));
+            assert_eq!(workspace.stdout(tier, "echo goes on"), "goes on\n");
+            let (answer, time) = call.join().unwrap();
+            assert_eq!(answer["data"]["timed_out"], true, "{tier:?}: {answer}");
+            assert!(time < Duration::from_secs(8), "{tier:?} took {time:?}");
+        });
+        let left = || {
+            let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+            let bombs = processes.filter(|process| {
+                let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+                String::from_utf8_lossy(&line).starts_with("/")
+                    && String::from_utf8_lossy(&line).contains(&marker)
+            });
+            bombs.count()
+        };
+        assert!(within(Duration::from_secs(10), || left() == 0), "{tier:?}: {} are left", left());
+    }
+}
+
+#[test]
+fn eyelet_inside_its_own_sandbox_works_or_says_why_not() {
+    let mut workspace = Workspace::new("");
+    let copy = workspace.at("eyelet");
+    fs::copy(testkit::eyelet_bin(), &copy).unwrap();
+    workspace.set("INNER", copy);
+    for tier in TIERS {
+        let flags = [tier, &["--env", "INNER"]].concat();
+        let inner = "$INNER --sandbox workspace-write bash 'echo inner > made; cat made; echo x > /etc/eyelet-x'";
+        let data = workspace.data(&flags, inner);
+        let told = data.to_string();
+        assert!(told.contains("inner") || told.contains("cannot be enforced"), "{tier:?} {data}");
+        assert!(!std::path::Path::new("/etc/eyelet-x").exists());
+    }
+}

@@ -1,0 +1,190 @@
+//! Protected paths that a command reaches by a detour, or keeps from being put back.
+
+use std::fs;
+use std::process::Command;
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use testkit::eyelet_bin;
+use testkit::mcp_client::Server;
+use testkit::workspace::{SECOND, TIERS, Workspace, envelope};
+
+/// Runs the script in a mount namespace of its own, where the workspace's folder `w` can be mounted
+/// on; in it `call` runs a command in the sandbox, confined to `w`.
+fn among_mounts(workspace: &Workspace, tier: &[&str], script: &str, command: &str) -> Value {
+    let call =
+        "call() { \"$EYELET\" --root \"$PWD/w\" --cwd \"$PWD/w\" $TIER call bash \"$COMMAND\"; }";
+    let mut unshare = Command::new("unshare");
+    unshare.args(["-Urm", "sh", "-c", &format!("set -e; {call}; {script}")]);
+    let like = testkit::cli::command(&workspace.tree);
+    unshare.env_clear().envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    unshare.env("EYELET", eyelet_bin()).env("TIER", tier.join(" "));
+    unshare.env("COMMAND", json!({ "command": command, "timeout_secs": 60 }).to_string());
+    let mut answer = envelope(&unshare.current_dir(workspace.tree.path()).output().unwrap());
+    assert_eq!(answer["ok"], true, "{tier:?} {command}: {answer}");
+    answer["data"].take()
+}
+
+/// What is told of a protected path.
+fn told(data: &Value, path: &str) -> String {
+    let all = data["sandbox_reverted"].as_array().unwrap_or_else(|| panic!("{data}"));
+    let mut all = all.iter().map(|told| told.as_str().unwrap());
+    all.find(|told| told.contains(&format!("/{path}; "))).unwrap_or("nothing").to_owned()
+}
+
+#[test]
+fn a_link_on_the_way_to_a_protected_path_is_undone() {
+    let attack = "mv .cargo away; mkdir evil; echo evil > evil/config.toml; ln -s evil .cargo";
+    for tier in TIERS {
+        let workspace = Workspace::new("");
+        let data = workspace.data(tier, attack);
+        assert!(!workspace.at(".cargo").is_symlink(), "{tier:?} {data}");
+        assert!(
+            told(&data, ".cargo").ends_with("; what the command made of it is gone"),
+            "{tier:?} {data}"
+        );
+
+        let workspace = Workspace::new(".cargo/config.toml = kept");
+        for attack in [attack, "rm -rf .cargo", "mv .cargo gone", "rm -rf .cargo; echo > .cargo"] {
+            let data = workspace.data(tier, attack);
+            let now = fs::read_to_string(workspace.at(".cargo/config.toml")).unwrap();
+            assert_eq!(now, "kept", "{tier:?} {attack} {data}");
+        }
+    }
+}
+
+#[test]
+fn what_a_link_at_a_protected_path_leads_to_is_protected() {
+    for tier in TIERS {
+        let workspace = Workspace::new(
+            "
+            .claude -> conf/claude
+            conf/claude/settings.json = kept
+            .cargo -> conf/cargo
+            conf/cargo/
+            conf/mcp = kept
+            .mcp.json -> conf/mcp
+        ",
+        );
+        let attack = "echo evil > .claude/settings.json; echo evil > conf/claude/settings.json; \
+                      echo evil > .cargo/config.toml; echo evil > .mcp.json; echo evil > conf/mcp; \
+                      mv conf old; cp -r old conf; echo evil > conf/claude/settings.json; \
+                      echo evil > conf/mcp; true";
+        let data = workspace.data(tier, attack);
+        for path in [".claude/settings.json", ".mcp.json"] {
+            let now = fs::read_to_string(workspace.at(path)).unwrap();
+            assert_eq!(now, "kept", "{tier:?} {path} {data}");
+        }
+        assert!(!workspace.at(".cargo/config.toml").exists(), "{tier:?} {data}");
+        for link in [".claude", ".cargo", ".mcp.json"] {
+            assert!(workspace.at(link).is_symlink(), "{tier:?} {link} {data}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_put_back_is_told() {
+    // A file system that can be written while the command runs, and not afterwards.
+    let script = "mount -t tmpfs -o mode=755 none w; mkdir w/.vscode; echo kept > w/.vscode/tasks.json; \
+                  call & until [ -e w/ready ]; do sleep 0.01; kill -0 $!; done; \
+                  until mount -o remount,ro none w 2>/dev/null; do sleep 0.01; kill -0 $!; done; wait $!";
+    let command = "echo evil > .mcp.json; echo evil > .vscode/tasks.json; : > ready; \
+                   while (: > probe) 2>/dev/null; do sleep 0.01; done";
+    for tier in TIERS {
+        let workspace = Workspace::new("w/");
+        let data = among_mounts(&workspace, tier, script, command);
+        let expected = "/w/.mcp.json; it may have changed, and could not be put back";
+        assert!(told(&data, ".mcp.json").ends_with(expected), "{tier:?} {data}");
+        // Behind namespaces what is there cannot be written at all.
+        let expected = match tier == SECOND {
+            true => "/w/.vscode; it may have changed, and could not be put back",
+            false => "nothing",
+        };
+        assert!(told(&data, ".vscode").ends_with(expected), "{tier:?} {data}");
+    }
+}
+
+#[test]
+fn the_header_names_one_protected_path_within_the_budget() {
+    let workspace = Workspace::new(&format!("{}/", "long/".repeat(60)));
+    let root = workspace.at(&"long/".repeat(60));
+    let command = "echo evil > .mcp.json; mkdir .claude; yes \"$(seq 9)\" | head -c 300000; \
+                   yes | head -c 300000 >&2";
+    for (tier, budget) in TIERS.into_iter().zip(["4096", "20000"]) {
+        let mut eyelet = testkit::cli::command(&workspace.tree);
+        eyelet.current_dir(&root).args(tier).args(["mcp", "--reply-bytes", budget]);
+        let mut server = Server::run(&mut eyelet);
+        server.initialize("test", &json!({}));
+        let text = server.text("bash", json!({ "command": command }));
+        let header = text.lines().next().unwrap();
+        let note = header.split("; ").last().unwrap();
+        let path = note.strip_prefix("protected and undone: ").unwrap_or(header);
+        let path = path.strip_suffix(" and 1 more]").unwrap_or(header);
+        assert!(path.len() == 200 && root.to_str().unwrap().starts_with(path), "{header}");
+        assert!(text.len() <= budget.parse().unwrap(), "{} bytes: {header}", text.len());
+    }
+}
+
+#[test]
+fn a_person_is_told_what_was_undone() {
+    let workspace = Workspace::new(".vscode/tasks.json = kept");
+    let command = "echo evil > .mcp.json; rm -rf .vscode";
+    let output = workspace.eyelet(SECOND).args(["bash", command]).output().unwrap();
+    let told = workspace.tree.redact(&String::from_utf8_lossy(&output.stderr));
+    expect![[r#"
+        protected: /repo/.mcp.json; what the command made of it is gone
+        protected: /repo/.vscode; it was put back
+    "#]]
+    .assert_eq(&told);
+    assert!(output.status.success() && output.stdout.is_empty());
+}
+
+#[test]
+fn on_a_full_disk_a_protected_file_is_whole_or_gone_and_told() {
+    let script = "mount -t tmpfs -o size=1m,mode=755 none w; head -c 300000 /dev/zero > w/.mcp.json; \
+                  call; cp w/.mcp.json left 2>/dev/null || true";
+    let command = "rm .mcp.json; head -c 2000000 /dev/zero > full";
+    let workspace = Workspace::new("w/");
+    let data = among_mounts(&workspace, SECOND, script, command);
+    let expected = "/w/.mcp.json; it may have changed, and could not be put back";
+    assert!(told(&data, ".mcp.json").ends_with(expected), "{data}");
+    assert!(!workspace.at("left").exists(), "a part of it was left");
+}
+
+#[test]
+fn what_a_person_mounted_at_a_protected_path_is_put_back_in_place() {
+    let script = "mkdir w/.vscode; touch w/.mcp.json; mount --bind folder w/.vscode; \
+                  mount --bind file w/.mcp.json; call";
+    let command = "echo evil > .vscode/tasks.json; echo evil > .vscode/more; rm -f .vscode/gone; \
+                   echo evil >> .mcp.json";
+    for tier in TIERS {
+        let workspace = Workspace::new(
+            "
+            w/
+            folder/tasks.json = kept
+            folder/gone = back
+            file = kept
+        ",
+        );
+        let data = among_mounts(&workspace, tier, script, command);
+        let now = ["folder/tasks.json", "folder/gone", "file"]
+            .map(|path| fs::read_to_string(workspace.at(path)).unwrap());
+        assert_eq!(now, ["kept", "back", "kept"], "{tier:?} {data}");
+        assert!(!workspace.at("folder/more").exists(), "{tier:?} {data}");
+        assert!(!data.to_string().contains("could not"), "{tier:?} {data}");
+    }
+}
+
+#[test]
+fn what_is_mounted_in_a_protected_folder_is_not_moved_and_told() {
+    let script = "mkdir -p w/.vscode/m w/.claude/m; mount --bind folder w/.vscode/m; call; \
+                  [ -e w/.vscode/m/file ] && touch still-there";
+    let command = "echo evil > .vscode/tasks.json; rm -rf .claude; true";
+    let workspace = Workspace::new("w/\nfolder/file = kept");
+    let data = among_mounts(&workspace, SECOND, script, command);
+    let expected = "/w/.vscode; it may have changed, and could not be put back";
+    assert!(told(&data, ".vscode").ends_with(expected), "{data}");
+    assert!(told(&data, ".claude").ends_with("/w/.claude; it was put back"), "{data}");
+    assert_eq!(fs::read_to_string(workspace.at("folder/file")).unwrap(), "kept", "{data}");
+    assert!(workspace.at("still-there").exists(), "{data}");
+}
