@@ -194,10 +194,11 @@ impl SandboxSettings {
     pub(crate) fn environment(&self, turn: &Environment) -> Vec<(OsString, OsString)> {
         let is_taken = |name: &OsStr| {
             let text = name.to_string_lossy();
-            let is_asked = self.environment_names.iter().any(|asked| asked == name);
+            let is_requested = self.environment_names.iter().any(|requested| requested == name);
             let is_never = NEVER.contains(&text.as_ref())
                 || NEVER_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
-            !is_never && (is_asked || text.starts_with("LC_") || ALLOWED.contains(&text.as_ref()))
+            !is_never
+                && (is_requested || text.starts_with("LC_") || ALLOWED.contains(&text.as_ref()))
         };
         let own = |(name, _): &(&OsStr, &OsStr)| !ALWAYS.iter().any(|(always, _)| name == always);
         let taken = turn.iter().filter(|(name, _)| is_taken(name)).filter(own);

@@ -26,13 +26,13 @@ impl OutputWindow {
     /// would leave too little room, output is not saved.
     pub(crate) fn within(
         budget: ReplyBudget,
-        keeping: SaveTarget,
+        save_to: SaveTarget,
         note_bytes: usize,
     ) -> (OutputWindow, SaveTarget) {
-        let path_bytes = keeping.as_ref().map_or(0, |output_store| output_store.max_path_bytes());
+        let path_bytes = save_to.as_ref().map_or(0, |output_store| output_store.max_path_bytes());
         let room = command_reply::room(budget, path_bytes, note_bytes);
         if room.bytes >= LEAST_ROOM {
-            return (OutputWindow::Shared(room), keeping);
+            return (OutputWindow::Shared(room), save_to);
         }
         let why = "the path of the temp folder is too long for a reply of this size";
         (OutputWindow::Shared(command_reply::room(budget, 0, note_bytes)), Err(why))

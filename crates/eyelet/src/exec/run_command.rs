@@ -144,15 +144,15 @@ impl RunningCommand {
             self.drain(DRAIN_TIME)?;
         }
         let until = Instant::now() + GRACE_TIME + REAP_TIME;
-        let mut is_asked = false;
+        let mut is_told_to_end = false;
         loop {
             self.read()?;
             let CommandProcess::Supervised(process) = &mut self.process else { return Ok(None) };
             if process.is_gone()? || Instant::now() >= until {
                 break;
             }
-            if !is_asked {
-                is_asked = true;
+            if !is_told_to_end {
+                is_told_to_end = true;
                 process.ask_to_end();
             }
             self.wait(until.saturating_duration_since(Instant::now()));

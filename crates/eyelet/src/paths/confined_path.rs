@@ -16,7 +16,8 @@ use crate::error::{ErrorCode, ToolError};
 use crate::paths::open_beneath::{BeneathError, Opened, PathBeneath};
 use crate::paths::root::is_removed;
 
-/// A path that a call may open. Only [`TurnContext::resolve_path`] makes one.
+/// A path that a call may open. Only
+/// [`TurnContext::resolve_path`](crate::TurnContext::resolve_path) creates one.
 #[derive(Clone, Debug)]
 pub struct ConfinedPath {
     pub(super) shown: PathBuf,

@@ -42,8 +42,8 @@ impl TurnContext {
                 "{argument} must not contain a NUL character"
             )));
         }
-        let asked = format!("{argument} `{}`", escape::text(text));
-        self.resolve_absolute(&asked, self.absolute(text), hint)
+        let subject = format!("{argument} `{}`", escape::text(text));
+        self.resolve_absolute(&subject, self.absolute(text), hint)
             .map_err(|outside| ToolError::new(ErrorCode::OutsideRoot, outside.as_ref()))
     }
 
@@ -54,15 +54,15 @@ impl TurnContext {
 
     fn resolve_absolute(
         &self,
-        asked: &str,
+        subject: &str,
         shown: PathBuf,
         hint: &str,
     ) -> Result<ConfinedPath, Arc<str>> {
-        let outside: Arc<str> = self.outside(asked, hint).into();
-        let denied = format!("{asked} is hidden: it may hold secrets, or --deny names it").into();
+        let outside: Arc<str> = self.outside(subject, hint).into();
+        let denied = format!("{subject} is hidden: it may hold secrets, or --deny names it").into();
         let removed =
             self.output_store.as_ref().and_then(|output_store| output_store.removed(&shown));
-        let removed = removed.map(|what| format!("{asked} {what}").into());
+        let removed = removed.map(|what| format!("{subject} {what}").into());
         let messages = RefusalMessages { outside: Arc::clone(&outside), denied, removed };
         let mut allowed = Vec::new();
         match self.path_scope {
@@ -94,12 +94,12 @@ impl TurnContext {
     }
 
     /// The error message for a path outside of the roots. `hint` says what would help.
-    fn outside(&self, asked: &str, hint: &str) -> String {
+    fn outside(&self, subject: &str, hint: &str) -> String {
         let roots: Vec<_> =
             self.roots.iter().map(|root| escape::name(root.path().as_os_str())).collect();
         match roots.is_empty() {
-            true => format!("{asked} is outside the roots, there are none; {hint}"),
-            false => format!("{asked} is outside the roots ({}); {hint}", roots.join(", ")),
+            true => format!("{subject} is outside the roots, there are none; {hint}"),
+            false => format!("{subject} is outside the roots ({}); {hint}", roots.join(", ")),
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct OutputStore {
     kind: StoreKind,
     max_file_bytes: u64,
     max_session_bytes: u64,
-    state: Mutex<State>,
+    state: Mutex<StoreState>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ enum StoreKind {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct StoreState {
     /// The folder and its name in the temp folder.
     folder: Option<(String, Arc<PrivateDir>)>,
     /// Completely written, oldest first.
@@ -171,7 +171,7 @@ impl OutputStore {
         let mut created = folder.create();
         if created.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
             // A cleaner of the temp folder removed it.
-            *state = State::default();
+            *state = StoreState::default();
             folder = self.folder(&mut state)?;
             created = folder.create();
         }
@@ -191,7 +191,7 @@ impl OutputStore {
     }
 
     /// The state. Finds the user's folder if it exists; does not create it.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StoreState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.folder.is_none() && self.kind == StoreKind::PerUser {
             let name = user_folder();
@@ -202,7 +202,7 @@ impl OutputStore {
     }
 
     /// The folder, created if necessary.
-    fn folder(&self, state: &mut State) -> Result<Arc<PrivateDir>, String> {
+    fn folder(&self, state: &mut StoreState) -> Result<Arc<PrivateDir>, String> {
         let (name, folder) = match state.folder.take() {
             Some(made) => made,
             None => self.make_folder()?,
@@ -255,7 +255,8 @@ impl OutputStore {
     /// `removed_files`. Returns how many bytes there is room for.
     fn reserve(&self, wanted: u64, removed_files: &mut RemovedFiles) -> u64 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { folder: Some((_, folder)), finished, used, removed, .. } = &mut *state else {
+        let StoreState { folder: Some((_, folder)), finished, used, removed, .. } = &mut *state
+        else {
             return 0;
         };
         let mut in_use = Vec::new();

@@ -15,13 +15,13 @@ const MAX_WORKERS: usize = 12;
 
 /// Items that wait to be worked on.
 pub(crate) struct WorkQueue<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<QueueState<T>>,
     wake: Condvar,
     /// Other threads start when this many items wait.
     parallel_from: usize,
 }
 
-struct State<T> {
+struct QueueState<T> {
     waiting: Vec<T>,
     workers: usize,
     idle: usize,
@@ -32,11 +32,11 @@ impl<T> WorkQueue<T> {
     /// A queue with its first items; the last one is taken first. Other threads join when
     /// `parallel_from` items wait.
     pub(crate) fn new(waiting: Vec<T>, parallel_from: usize) -> Self {
-        let state = State { waiting, workers: 1, idle: 0, closed: false };
+        let state = QueueState { waiting, workers: 1, idle: 0, closed: false };
         WorkQueue { state: Mutex::new(state), wake: Condvar::new(), parallel_from }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, QueueState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

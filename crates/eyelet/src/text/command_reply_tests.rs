@@ -105,16 +105,16 @@ fn a_stream_that_is_not_saved_completely_says_so() {
 #[test]
 fn the_header_names_one_removed_file_and_counts_the_rest() {
     let mut removed = RemovedFiles::default();
-    let told = |removed: &RemovedFiles| {
+    let render_with = |removed: &RemovedFiles| {
         super::render("exit 0", &whole("a", 1), &whole("", 0), removed.summary())
     };
     removed.add("/tmp/one".into());
     assert_eq!(
-        told(&removed),
+        render_with(&removed),
         "[exit 0; stdout 1 line; stderr empty; removed to make room: /tmp/one]\na"
     );
     (0..9).for_each(|number| removed.add(format!("/tmp/{number}").into()));
-    assert!(told(&removed).contains("; removed to make room: /tmp/one and 9 more]\n"));
+    assert!(render_with(&removed).contains("; removed to make room: /tmp/one and 9 more]\n"));
     assert_eq!((removed.named().len(), removed.count()), (8, 10));
     assert_eq!(removed.list().last().map(String::as_str), Some("and 2 more"));
 }

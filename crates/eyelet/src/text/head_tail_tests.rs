@@ -44,17 +44,17 @@ fn naive(stream: &[u8], keep: Keep, window: usize) -> Shown {
 }
 
 fn captured(chunks: &[&[u8]], keep: Keep, window: usize) -> Shown {
-    let mut capture = HeadTailBuffer::new(keep, window);
+    let mut buffer = HeadTailBuffer::new(keep, window);
     let mut all = Vec::new();
     for chunk in chunks {
         if all.len() <= window {
-            let held = capture.all_bytes().expect("up to the window everything is held");
+            let held = buffer.all_bytes().expect("up to the window everything is held");
             assert_eq!(held.concat(), all);
         }
-        capture.push(chunk);
+        buffer.push(chunk);
         all.extend_from_slice(chunk);
     }
-    capture.shown()
+    buffer.shown()
 }
 
 fn random_stream(random: &mut fastrand::Rng) -> Vec<u8> {
@@ -124,11 +124,11 @@ fn large_windows_show_the_same_as_the_whole_stream() {
 
 #[test]
 fn memory_does_not_grow_with_the_stream() {
-    let mut capture = HeadTailBuffer::new(Keep::Both, 1_000);
+    let mut buffer = HeadTailBuffer::new(Keep::Both, 1_000);
     for _ in 0..100_000 {
-        capture.push(&[b'x'; 700]);
+        buffer.push(&[b'x'; 700]);
     }
-    assert!(capture.head.capacity() + capture.tail.capacity() < 8_000);
+    assert!(buffer.head.capacity() + buffer.tail.capacity() < 8_000);
 }
 
 #[test]

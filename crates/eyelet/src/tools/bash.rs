@@ -235,17 +235,17 @@ fn check_command(command: &str) -> Result<(), ToolError> {
 
 /// Without a reply budget, the start of each output. With one, start and end of both: the start
 /// alone would often hide how the command ended.
-fn shown_part(asked: Option<Keep>, turn: &TurnContext) -> (Keep, OutputWindow, SaveTarget) {
-    let keeping = turn.output_store.clone().ok_or("no spill folder is set");
+fn shown_part(requested: Option<Keep>, turn: &TurnContext) -> (Keep, OutputWindow, SaveTarget) {
+    let save_to = turn.output_store.clone().ok_or("no spill folder is set");
     let Some(budget) = turn.reply_budget else {
-        return (asked.unwrap_or_default(), OutputWindow::Each(MAX_STREAM_BYTES), keeping);
+        return (requested.unwrap_or_default(), OutputWindow::Each(MAX_STREAM_BYTES), save_to);
     };
     let note_bytes = match turn.sandbox() {
         SandboxPolicy::WorkspaceWrite => MAX_NOTE_BYTES,
         SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::Full => 0,
     };
-    let (window, keeping) = OutputWindow::within(budget, keeping, note_bytes);
-    (asked.unwrap_or(Keep::Both), window, keeping)
+    let (window, save_to) = OutputWindow::within(budget, save_to, note_bytes);
+    (requested.unwrap_or(Keep::Both), window, save_to)
 }
 
 fn check_policy(policy: SandboxPolicy) -> Result<(), ToolError> {

@@ -192,8 +192,8 @@ impl Tool for GrepFiles {
         searchable("pattern", pattern)?;
         include.map_or(Ok(()), |include| searchable("include", include))?;
         let stop_check = turn.stop_check(TIME_LIMIT);
-        let asked = args.path.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
-        let path = turn.resolve_path("path", asked)?;
+        let requested = args.path.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
+        let path = turn.resolve_path("path", requested)?;
         let target = Target::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
             OpenFailure::Io(error) => ToolError::io(unable(&path), &error),

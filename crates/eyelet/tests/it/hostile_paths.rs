@@ -221,8 +221,8 @@ fn a_deep_path_leads_down_and_up_again() {
     let (down, up) = ("d/".repeat(100), "../".repeat(100));
     tree.file(format!("{down}f"), "deep");
     tree.file("d/d/g", "above");
-    let hidden = DenyList::empty().with_glob("*.pem", &[tree.path()]).unwrap();
-    for turn in [confined(tree.path()), confined(tree.path()).with_deny_list(hidden)] {
+    let deny_list = DenyList::empty().with_glob("*.pem", &[tree.path()]).unwrap();
+    for turn in [confined(tree.path()), confined(tree.path()).with_deny_list(deny_list)] {
         let read = |path: String| content(&turn, "read", &json!({ "path": path }));
         assert_eq!(read(format!("{down}f")), "[lines 1-1 of 1]\ndeep");
         assert_eq!(read(format!("{down}{up}d/d/g")), "[lines 1-1 of 1]\nabove");

@@ -44,7 +44,7 @@ pub(crate) struct Rules {
 /// The rules of a directory and its parents.
 pub(crate) struct RuleLevel {
     above: Option<Arc<RuleLevel>>,
-    side: Position,
+    position: Position,
     files: RuleFiles,
     /// A repository starts in this directory.
     starts_repository: bool,
@@ -96,7 +96,7 @@ impl Rules {
             Verdicts { past_repository: !level.in_repository, ..Verdicts::default() };
         let mut resolved: Option<PathBuf> = None;
         for here in level.up() {
-            match here.side {
+            match here.position {
                 Position::Inside => verdicts.add(here, path, kind),
                 // Most directories above have no rules, so the path is not built for them.
                 Position::Outside if !verdicts.count(here) => verdicts.pass(here),
@@ -181,7 +181,7 @@ impl RuleLevel {
     pub(crate) fn none() -> Arc<RuleLevel> {
         Arc::new(RuleLevel {
             above: None,
-            side: Position::Outside,
+            position: Position::Outside,
             files: RuleFiles::none(),
             starts_repository: false,
             in_repository: false,
@@ -190,13 +190,17 @@ impl RuleLevel {
     }
 
     /// The level of a subdirectory. Shares this level if the subdirectory has no rules.
-    pub(crate) fn enter(self: &Arc<RuleLevel>, side: Position, own: OwnRules) -> Arc<RuleLevel> {
+    pub(crate) fn enter(
+        self: &Arc<RuleLevel>,
+        position: Position,
+        own: OwnRules,
+    ) -> Arc<RuleLevel> {
         if own.files.are_none() && !own.starts_repository {
             return Arc::clone(self);
         }
         Arc::new(RuleLevel {
             above: Some(Arc::clone(self)),
-            side,
+            position,
             files: own.files,
             starts_repository: own.starts_repository,
             in_repository: self.in_repository || own.starts_repository,
