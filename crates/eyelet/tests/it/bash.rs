@@ -99,7 +99,7 @@ fn a_long_stream_is_truncated_and_saved_to_a_file() {
 
     let whole = text(&tree, &turn, &json!({ "command": command }));
     expect![
-        "[exit 0; stdout 1755 lines, 135091 bytes, first 51200 shown, all in /spill; stderr empty]"
+        "[exit 0; stdout 1755 lines, 135091 bytes, first 51200 shown, saved to /spill; stderr empty]"
     ]
     .assert_eq(whole.lines().next().expect("a header"));
 }
@@ -163,10 +163,10 @@ fn text_of_both_parts_says_how_much_is_truncated() {
     let whole = text(&tree, &turn(&tree), &json!({ "command": command, "keep": "both" }));
     let ours: Vec<&str> = whole.lines().filter(|line| line.starts_with('[')).collect();
     expect![[r#"
-        [exit 0; stdout 20000 lines, 108894 bytes, first 25600 and last 25600 shown, all in /spill; stderr 1 line, 108894 bytes, first 25600 and last 25600 shown, all in /spill]
-        [57694 bytes left out]
+        [exit 0; stdout 20000 lines, 108894 bytes, first 25600 and last 25600 shown, saved to /spill; stderr 1 line, 108894 bytes, first 25600 and last 25600 shown, saved to /spill]
+        [57694 bytes truncated]
         [stderr]
-        [57694 bytes left out]"#]].assert_eq(&ours.join("\n"));
+        [57694 bytes truncated]"#]].assert_eq(&ours.join("\n"));
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn invalid_arguments_return_errors_that_say_what_to_do() {
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `timeout`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 27"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `cmd`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 6"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `command`: invalid type: integer `5`, expected a string at line 1 column 12"}}
-        {"ok":false,"error":{"code":"too_large","message":"command is 131072 bytes, above 131071; write it to a file in parts and run that file"}}"#]].assert_eq(&answers.join("\n"));
+        {"ok":false,"error":{"code":"too_large","message":"command is too long: 131072 bytes, the limit is 131071; write it to a file in parts and run the file"}}"#]].assert_eq(&answers.join("\n"));
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn cwd_must_be_a_directory_inside_the_roots() {
         [exit 0; stdout 1 line; stderr empty]
         /repo/inward
 
-        cwd `/repo/file` cannot be used: Not a directory (os error 20)
-        cwd `/repo/missing` cannot be used: No such file or directory (os error 2)
+        cannot use cwd `/repo/file`: Not a directory (os error 20)
+        cannot use cwd `/repo/missing`: No such file or directory (os error 2)
         cwd `outward` is outside the roots (/repo); --root DIR at the start adds one
         cwd `..` is outside the roots (/repo); --root DIR at the start adds one
         cwd `/` is outside the roots (/repo); --root DIR at the start adds one
@@ -133,8 +133,8 @@ fn commands_are_refused_if_the_policy_cannot_be_enforced() {
     );
     expect![[r#"
         {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is off under the sandbox policy `off`; a start with --sandbox full runs commands"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host set no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host set no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}"#]].assert_eq(&answers.join("\n"));
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host configured no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host configured no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}"#]].assert_eq(&answers.join("\n"));
     assert!(!tree.path().join("made").exists());
 }
 
@@ -157,7 +157,7 @@ fn a_command_that_cannot_start_returns_an_error_code() {
     set_mode("bin/bash", 0o755);
     let environment: Environment = [("PATH", tree.at("bin"))].into_iter().collect();
     let broken = turn(&tree).with_environment(environment);
-    expect![[r#"{"ok":false,"error":{"code":"io_error","message":"command could not be run: Exec format error (os error 8)"}}"#]].assert_eq(&envelope(&tree, &broken, &json!({ "command": "true" })));
+    expect![[r#"{"ok":false,"error":{"code":"io_error","message":"cannot run the command: Exec format error (os error 8)"}}"#]].assert_eq(&envelope(&tree, &broken, &json!({ "command": "true" })));
 
     if !is_root() {
         set_mode("closed", 0o600);
