@@ -136,7 +136,7 @@ fn a_cut_stream_says_on_stderr_where_all_of_it_is() {
         stdout: the first and the last part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
         --spill-bytes 60000
         1 …  … 10, 51200 bytes
-        stdout: the first part of 108894 bytes is shown; not all of it is in FILE (60000 bytes): only the first 60000 of 108894 bytes are kept
+        stdout: the first part of 108894 bytes is shown; not all of it is in FILE (60000 bytes): only the first 60000 of 108894 bytes were saved
     "#]].assert_eq(&told);
 }
 

@@ -183,8 +183,8 @@ fn help_of_bash() {
           <COMMAND>  The command, as one argument: quote it
 
         Options:
-              --timeout-secs <N>  Seconds the command may run, at most 600. Default 120
-              --keep <PART>       Which part of a long stream to show: its start, its end, or half of each
+              --timeout-secs <N>  Time limit in seconds. Default 120, maximum 600
+              --keep <PART>       Which part of a long stream to show: the start, the end, or half of each
                                   [possible values: head, tail, both]
               --json              Print the answer as one line of JSON
           -h, --help              Print help
