@@ -35,9 +35,10 @@ fn a_removed_working_directory_is_not_found() {
                 fs::create_dir_all(workspace.at("w/sub")).unwrap();
             }
             for cwd in ["", "sub", "."] {
-                let told = server.error("bash", json!({ "command": "echo x > made", "cwd": cwd }));
-                assert!(told.starts_with("cannot use cwd `"), "{flags:?} {told}");
-                assert!(told.ends_with("No such file or directory (os error 2)"), "{told}");
+                let reported =
+                    server.error("bash", json!({ "command": "echo x > made", "cwd": cwd }));
+                assert!(reported.starts_with("cannot use cwd `"), "{flags:?} {reported}");
+                assert!(reported.ends_with("No such file or directory (os error 2)"), "{reported}");
             }
             if !is_back {
                 fs::create_dir(workspace.at("w")).unwrap();

@@ -113,13 +113,13 @@ fn cwd_must_be_a_directory_inside_the_roots() {
     assert_eq!(failure(&outside, BashArgs::new("pwd")).0, ErrorCode::OutsideRoot);
     // The scope of the other tools does not apply to commands, and the error does not suggest it.
     let lifted = confined.with_path_scope(PathScope::Everything);
-    let told = text(&tree, &lifted, &json!({ "command": "pwd", "cwd": "/" }));
+    let reported = text(&tree, &lifted, &json!({ "command": "pwd", "cwd": "/" }));
     expect!["cwd `/` is outside the roots (/repo); --root DIR at the start adds one"]
-        .assert_eq(&told);
+        .assert_eq(&reported);
     let rootless = free.with_path_scope(PathScope::Roots);
-    let told = text(&tree, &rootless, &json!({ "command": "pwd" }));
+    let reported = text(&tree, &rootless, &json!({ "command": "pwd" }));
     expect!["cwd `/repo` is outside the roots, there are none; --root DIR at the start adds one"]
-        .assert_eq(&told);
+        .assert_eq(&reported);
 }
 
 #[test]
