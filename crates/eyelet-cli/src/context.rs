@@ -113,20 +113,22 @@ pub(crate) fn limited(spill: OutputStore, flags: &ContextFlags) -> OutputStore {
     }
 }
 
-fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Failure> {
-    let Some(asked) = asked else {
+fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let Some(given) = given else {
         return env::current_dir().map_err(|error| {
-            Failure::usage(format!("the working directory is gone ({error}); name one with --cwd"))
+            Failure::usage(format!(
+                "cannot determine the working directory: {error}; set one with --cwd DIR"
+            ))
         });
     };
-    let found = absolute(asked).and_then(|path| {
+    let found = absolute(given).and_then(|path| {
         let is_dir = fs::metadata(&path)?.is_dir();
         is_dir.then_some(path).ok_or(std::io::ErrorKind::NotADirectory.into())
     });
-    found.map_err(|error| refused("--cwd", asked, &error))
+    found.map_err(|error| refused("--cwd", given, &error))
 }
 
 fn refused(flag: &str, path: &Path, error: &std::io::Error) -> Failure {
     let path = path.display();
-    Failure::usage(format!("{flag} needs a directory that can be opened, not `{path}`: {error}"))
+    Failure::usage(format!("{flag}: cannot open the directory `{path}`: {error}"))
 }

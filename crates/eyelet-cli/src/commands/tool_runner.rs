@@ -51,7 +51,7 @@ pub(super) fn print_envelope(
 /// Says on stderr how to continue, if there is more.
 pub(super) fn note_next_offset(output: &ToolOutput) {
     if let Some(offset) = output.next_offset() {
-        print::note(&format!("there are more; --offset {offset} goes on"));
+        print::note(&format!("truncated; continue with --offset {offset}"));
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn absolute_path(
     joined.into_os_string().into_string().map_err(|joined| {
         let shown = joined.to_string_lossy();
         Failure::usage(format!(
-            "{argument} must be UTF-8, and `{shown}` is not; give it a name that is"
+            "{argument} is not valid UTF-8: `{shown}`; use a path that is"
         ))
     })
 }

@@ -1,4 +1,4 @@
-//! `eyelet config`: the layers and what of them is in force.
+//! `eyelet config`: the layers of the configuration, and the values in force.
 
 use std::fs;
 
@@ -6,24 +6,24 @@ use expect_test::expect;
 use testkit::TempTree;
 use testkit::cli::{command, eyelet};
 
-/// `eyelet` with variables and a file of the user's.
-fn told(variables: &[(&str, &str)], file: &str, arguments: &[&str]) -> String {
+/// Runs `eyelet` with variables and a config file of the user.
+fn run(variables: &[(&str, &str)], file: &str, arguments: &[&str]) -> String {
     let tree = TempTree::new("");
     if !file.is_empty() {
         fs::create_dir_all(tree.beside().join(".config/eyelet")).unwrap();
         fs::write(tree.beside().join(".config/eyelet/config.toml"), file).unwrap();
     }
     let output = command(&tree).envs(variables.iter().copied()).args(arguments).output().unwrap();
-    let mut told = format!("exit {}\n", output.status.code().unwrap());
-    told.push_str(&String::from_utf8(output.stdout).unwrap());
-    told.push_str(&String::from_utf8(output.stderr).unwrap());
-    tree.redact(&told).replace(tree.beside().to_str().unwrap(), "/home")
+    let mut result = format!("exit {}\n", output.status.code().unwrap());
+    result.push_str(&String::from_utf8(output.stdout).unwrap());
+    result.push_str(&String::from_utf8(output.stderr).unwrap());
+    tree.redact(&result).replace(tree.beside().to_str().unwrap(), "/home")
 }
 
 const FILE: &str = "root = [\"/file\"]\nread_anywhere = true\ndeny = \"*.file\"\nsearch_engine = \"rg\"\nspill_bytes = 4096\n";
 
 #[test]
-fn nothing_said_is_all_defaults() {
+fn values_without_settings_are_defaults() {
     expect![[r#"
         exit 0
         root           the working directory        default
@@ -40,11 +40,11 @@ fn nothing_said_is_all_defaults() {
         reply_bytes    what the client shows whole  default
         There is no /home/.config/eyelet/config.toml.
     "#]]
-    .assert_eq(&told(&[], "", &["config"]));
+    .assert_eq(&run(&[], "", &["config"]));
 }
 
 #[test]
-fn the_file_counts_where_nothing_else_is_said() {
+fn file_overrides_the_defaults() {
     expect![[r#"
         exit 0
         root           /file                        /home/.config/eyelet/config.toml
@@ -60,11 +60,11 @@ fn the_file_counts_where_nothing_else_is_said() {
         reply          text                         default
         reply_bytes    what the client shows whole  default
     "#]]
-    .assert_eq(&told(&[], FILE, &["config"]));
+    .assert_eq(&run(&[], FILE, &["config"]));
 }
 
 #[test]
-fn variables_count_before_the_file_and_flags_before_both() {
+fn flags_override_variables_and_variables_the_file() {
     let variables = [
         ("EYELET_ROOT", "/variable:/two"),
         ("EYELET_READ_ANYWHERE", "false"),
@@ -85,7 +85,7 @@ fn variables_count_before_the_file_and_flags_before_both() {
         reply          text                         default
         reply_bytes    what the client shows whole  default
     "#]]
-    .assert_eq(&told(&variables, FILE, &["config"]));
+    .assert_eq(&run(&variables, FILE, &["config"]));
     let flags = ["--root", "/flag", "config", "--root", "/after", "--spill-bytes", "9"];
     expect![[r#"
         exit 0
@@ -102,19 +102,19 @@ fn variables_count_before_the_file_and_flags_before_both() {
         reply          text                         default
         reply_bytes    what the client shows whole  default
     "#]]
-    .assert_eq(&told(&variables, FILE, &flags));
+    .assert_eq(&run(&variables, FILE, &flags));
 }
 
 #[test]
-fn what_is_denied_adds_up() {
+fn deny_lists_are_merged() {
     let variables = [("EYELET_DENY", "*.one:*.two")];
-    let told = told(&variables, FILE, &["config", "--deny", "*.flag"]);
-    let row = told.lines().find(|line| line.starts_with("deny ")).unwrap();
+    let result = run(&variables, FILE, &["config", "--deny", "*.flag"]);
+    let row = result.lines().find(|line| line.starts_with("deny ")).unwrap();
     expect!["deny           *.flag *.one *.two *.file    --deny, EYELET_DENY, /home/.config/eyelet/config.toml"].assert_eq(row);
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_has_the_same_values() {
     let variables = [("EYELET_DENY", "*.one")];
     expect![[r#"
         exit 0
@@ -253,11 +253,11 @@ fn json_says_the_same() {
           ]
         }
     "#]]
-    .assert_eq(&told(&variables, FILE, &["config", "--json"]));
+    .assert_eq(&run(&variables, FILE, &["config", "--json"]));
 }
 
 #[test]
-fn what_is_unknown_or_wrong_is_told_in_one_line() {
+fn unknown_keys_and_wrong_values_are_errors() {
     let mut all = String::new();
     for file in [
         "rot = 1\n",
@@ -269,7 +269,7 @@ fn what_is_unknown_or_wrong_is_told_in_one_line() {
         "cwd = \"/\"\n",
         "\nroot = \n",
     ] {
-        all.push_str(&told(&[], file, &["config"]));
+        all.push_str(&run(&[], file, &["config"]));
     }
     for (name, value) in [
         ("EYELET_ROT", "1"),
@@ -277,7 +277,7 @@ fn what_is_unknown_or_wrong_is_told_in_one_line() {
         ("EYELET_READ_ANYWHERE", "yes"),
         ("EYELET_SEARCH_ENGINE", "grep"),
     ] {
-        all.push_str(&told(&[(name, value)], "", &["config"]));
+        all.push_str(&run(&[(name, value)], "", &["config"]));
     }
     expect![[r#"
         exit 2
@@ -308,7 +308,7 @@ fn what_is_unknown_or_wrong_is_told_in_one_line() {
 }
 
 #[test]
-fn nothing_of_the_project_is_read() {
+fn files_of_the_project_are_ignored() {
     let tree = TempTree::new("");
     for name in ["config.toml", "eyelet.toml", ".eyelet.toml", ".eyelet/config.toml"] {
         tree.file(name, FILE);
@@ -320,12 +320,12 @@ fn nothing_of_the_project_is_read() {
 }
 
 #[test]
-fn for_a_person_only_flags_count() {
+fn other_commands_use_flags_only() {
     let variables = [("EYELET_ROOT", "/nowhere"), ("EYELET_ROT", "1")];
     expect![[r#"
         exit 1
         {"ok":false,"error":{"code":"invalid_input","message":"offset exceeds directory entry count"}}
-    "#]].assert_eq(&told(
+    "#]].assert_eq(&run(
         &variables,
         "rot = 1",
         &["call", "list_dir", "{\"dir_path\":\"/proc/self/fdinfo\",\"offset\":999}"],

@@ -1,4 +1,4 @@
-//! The whole help of each command.
+//! The help of each command.
 
 use expect_test::expect;
 use testkit::TempTree;
@@ -8,7 +8,7 @@ fn whole_help(command: &[&str]) -> String {
     eyelet(&TempTree::new(""), command.iter().chain(&["--help"]))
 }
 
-/// The help of a command; the flags that it shares with all others are shown once, by `eyelet`.
+/// The help of a command. Replaces the shared flags, which the help of `eyelet` shows.
 fn help(command: &[&str]) -> String {
     let all = whole_help(&[]);
     let (_, shared) = all.split_once(SHARED).unwrap();
@@ -16,7 +16,7 @@ fn help(command: &[&str]) -> String {
     whole_help(command).replace(&[SHARED, shared].concat(), &[SHARED, " as above"].concat())
 }
 
-const SHARED: &str = "Where and how tools run:";
+const SHARED: &str = "Path and sandbox options:";
 
 #[test]
 fn help_of_eyelet() {
@@ -378,7 +378,25 @@ fn help_of_man() {
 }
 
 #[test]
-fn the_version_is_the_packages() {
+fn help_command_prints_what_the_flag_prints() {
+    let tree = TempTree::new("");
+    let all = whole_help(&[]);
+    assert_eq!(eyelet(&tree, ["help"]), all);
+    let (_, commands) = all.split_once("Commands:\n").unwrap();
+    let (commands, _) = commands.split_once("\n\n").unwrap();
+    let names = commands.lines().map(|line| line.split_whitespace().next().unwrap());
+    let names: Vec<_> = names.filter(|name| *name != "help").collect();
+    assert_eq!(names.len(), 13);
+    for name in names {
+        assert_eq!(eyelet(&tree, ["help", name]), whole_help(&[name]), "{name}");
+    }
+    expect![[r#"
+    "#]]
+    .assert_eq(&eyelet(&tree, ["help", "lst-dir"]));
+}
+
+#[test]
+fn version_is_that_of_the_package() {
     let expected = format!("exit 0\n--- stdout\neyelet {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(eyelet(&TempTree::new(""), ["--version"]), expected);
 }

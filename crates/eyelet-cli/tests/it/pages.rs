@@ -1,11 +1,11 @@
-//! What `eyelet` prints about itself.
+//! Completions, manual page, definitions and limits.
 
 use expect_test::expect;
 use serde_json::Value;
 use testkit::TempTree;
 use testkit::cli::{command, eyelet};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "call",
     "list-dir",
     "grep-files",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 13] = [
     "config",
     "completions",
     "man",
+    "help",
 ];
 
 fn stdout(arguments: &[&str]) -> String {
@@ -29,11 +30,11 @@ fn stdout(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn completions_know_every_command() {
+fn completions_have_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = stdout(&["completions", shell]);
         for command in COMMANDS {
-            assert!(script.contains(command), "{shell} does not know {command}");
+            assert!(script.contains(command), "{shell}: {command}");
         }
     }
 }
@@ -46,17 +47,17 @@ fn bash_accepts_its_completions() {
 }
 
 #[test]
-fn the_manual_has_a_section_for_every_command_and_the_shared_flags_once() {
+fn manual_has_every_command_and_shared_flags_once() {
     let page = stdout(&["man"]);
     assert!(page.contains(".TH eyelet 1"), "{page}");
     for command in COMMANDS {
         assert!(page.contains(&format!(".SH \"eyelet {command}\"\n")), "{command}");
     }
-    assert_eq!(page.matches("Confine to this directory").count(), 1);
+    assert_eq!(page.matches("Confine the tools to this directory").count(), 1);
 }
 
 #[test]
-fn definitions_come_in_three_forms() {
+fn definitions_have_three_formats() {
     let mut told = String::new();
     for format in ["mcp", "openai", "anthropic"] {
         let tools: Value = serde_json::from_str(&stdout(&["tools", "--format", format])).unwrap();
@@ -74,7 +75,7 @@ fn definitions_come_in_three_forms() {
 }
 
 #[test]
-fn limits_as_a_table() {
+fn limits_are_printed_as_a_table() {
     expect![[r#"
         exit 0
         --- stdout
@@ -112,7 +113,7 @@ fn limits_as_a_table() {
 }
 
 #[test]
-fn limits_as_markdown_and_json_have_the_same_rows() {
+fn limits_have_the_same_rows_in_every_format() {
     let markdown = stdout(&["limits", "--markdown"]);
     let json: Value = serde_json::from_str(&stdout(&["limits", "--json"])).unwrap();
     let rows = json.as_array().unwrap();
@@ -125,7 +126,7 @@ fn limits_as_markdown_and_json_have_the_same_rows() {
 }
 
 #[test]
-fn the_table_in_the_docs_is_the_one_of_limits() {
+fn table_in_the_docs_is_current() {
     let page = include_str!("../../../../docs/limits.md");
     let (_, rest) = page.split_once("<!-- limits -->\n").unwrap();
     let (table, _) = rest.split_once("<!-- /limits -->").unwrap();

@@ -1,4 +1,4 @@
-//! `eyelet setup`: what is printed for whom, and what it depends on.
+//! `eyelet setup`: the entry that it prints for each client.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -11,7 +11,7 @@ use testkit::cli::{command, eyelet};
 use testkit::eyelet_bin;
 
 #[test]
-fn what_is_printed_is_the_entry_of_each_client() {
+fn setup_prints_the_entry_of_each_client() {
     let tree = TempTree::new("");
     let mut told = String::new();
     for client in CLIENTS {
@@ -167,7 +167,7 @@ fn what_is_printed_is_the_entry_of_each_client() {
 }
 
 #[test]
-fn a_scope_chooses_the_file_and_one_that_a_client_lacks_is_refused() {
+fn scope_selects_the_file() {
     let tree = TempTree::new("");
     let mut told = setup(&tree, &["claude-code", "--scope", "user", "--write"]);
     told.push_str(&setup(&tree, &["codex", "--scope", "project", "--write"]));
@@ -189,7 +189,7 @@ fn a_scope_chooses_the_file_and_one_that_a_client_lacks_is_refused() {
 }
 
 #[test]
-fn the_list_names_every_client_and_its_files() {
+fn list_shows_every_client_and_its_files() {
     expect![[r#"
         exit 0
         --- stdout
@@ -217,7 +217,7 @@ fn the_list_names_every_client_and_its_files() {
 }
 
 #[test]
-fn variables_move_the_files() {
+fn variables_change_the_directories() {
     let tree = TempTree::new("opencode.jsonc = {}");
     let moved = |name: &str| tree.beside().join(name);
     let output = command(&tree)
@@ -254,7 +254,7 @@ fn variables_move_the_files() {
 }
 
 #[test]
-fn eyelet_on_the_path_is_named_as_such_where_the_client_has_that_path() {
+fn entry_uses_the_short_name_if_the_path_has_it() {
     let tree = TempTree::new("bin/");
     symlink(eyelet_bin(), tree.path().join("bin/eyelet")).unwrap();
     let printed = |name: &str| {
@@ -270,7 +270,7 @@ fn eyelet_on_the_path_is_named_as_such_where_the_client_has_that_path() {
 }
 
 #[test]
-fn more_arguments_of_the_server_stand_at_the_end() {
+fn server_flags_follow_two_dashes() {
     let tree = TempTree::new("");
     let told = setup(&tree, &["codex", "--", "--deny", "*.pem"]);
     assert!(told.contains("args = [\"mcp\", \"--deny\", \"*.pem\"]"), "{told}");

@@ -1,4 +1,4 @@
-//! `eyelet setup --check`: is the entry there, and does the server answer.
+//! `eyelet setup --check`: does the entry exist, and does the server answer.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,14 +8,15 @@ use expect_test::expect;
 use testkit::TempTree;
 
 use crate::clients::{CLIENTS, redact, setup};
+use testkit::cli::command;
 use testkit::eyelet_bin;
 
 #[test]
-fn a_client_that_is_not_set_up_is_told() {
+fn check_reports_a_missing_entry() {
     let tree = TempTree::new("");
-    let mut told = String::new();
+    let mut results = String::new();
     for client in CLIENTS {
-        told.push_str(&setup(&tree, &[client.name, "--check"]));
+        results.push_str(&setup(&tree, &[client.name, "--check"]));
     }
     expect![[r#"
         exit 1
@@ -51,10 +52,10 @@ fn a_client_that_is_not_set_up_is_told() {
         exit 1
         --- stderr
         eyelet: goose is not set up: no `eyelet` in /home/.config/goose/config.yaml; `eyelet setup goose --write` sets it up
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&results);
 }
 
-/// A program that answers the first line of the protocol with this and then waits for its end.
+/// A program that reads one line, runs `answer`, and exits at the end of its input.
 fn server(tree: &TempTree, answer: &str) -> PathBuf {
     let script = format!("#!/bin/sh\nread question\n{answer}\ncat > /dev/null\n");
     let path = tree.file("server", script);
@@ -63,28 +64,49 @@ fn server(tree: &TempTree, answer: &str) -> PathBuf {
 }
 
 #[test]
-fn a_server_that_answers_is_found_for_every_client() {
+fn check_finds_the_server_of_every_client() {
     for client in CLIENTS {
         let tree = TempTree::new("");
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"eyelet","version":"9"}}}"#;
         let server = server(&tree, &format!("echo '{answer}'"));
-        setup(&tree, &[client.name, "--write"]);
-        let path = client.path(&tree);
-        let text = fs::read_to_string(&path).unwrap();
+        let printed = command(&tree).args(["setup", client.name]).output().unwrap().stdout;
+        let text = String::from_utf8(printed).unwrap();
         let text = text.replace(eyelet_bin().to_str().unwrap(), server.to_str().unwrap());
-        fs::write(&path, text).unwrap();
-        let told = setup(&tree, &[client.name, "--check"]);
+        let path = client.put(&tree, &text);
+        let result = setup(&tree, &[client.name, "--check"]);
         let place = redact(&tree, path.to_str().unwrap());
         let set_up =
             format!("exit 0\n--- stdout\n{} is set up in {place}\n`/repo/server", client.name);
-        assert!(told.starts_with(&set_up), "{told}");
-        assert!(told.ends_with("` answers as eyelet 9, protocol 2025-06-18\n"), "{told}");
+        assert!(result.starts_with(&set_up), "{result}");
+        assert!(result.ends_with("` answers as eyelet 9, protocol 2025-06-18\n"), "{result}");
     }
 }
 
 #[test]
-fn a_server_that_is_not_there_or_does_not_answer_well_is_told() {
-    let mut told = String::new();
+fn check_reads_yaml_of_any_style() {
+    let mut results = String::new();
+    for text in [
+        "extensions: {eyelet: {cmd: ./server}}\n",
+        "a: &x ./server\n\"extensions\":\n    eyelet: # here\n        cmd: *x\n        args: []\n",
+        "extensions:\n  eyelet:\n    enabled: false\n    cmd: ./server\n",
+        "extensions: [\n",
+        "a: 1\n---\nb: 2\n",
+    ] {
+        let tree = TempTree::new("");
+        let answer = r#"{"id":1,"result":{"protocolVersion":"1","serverInfo":{"name":"eyelet"}}}"#;
+        server(&tree, &format!("echo '{answer}'"));
+        let goose = CLIENTS.iter().find(|client| client.name == "goose").unwrap();
+        goose.put(&tree, text);
+        results.push_str(&setup(&tree, &["goose", "--check"]));
+    }
+    expect![[r#"
+    "#]]
+    .assert_eq(&results);
+}
+
+#[test]
+fn check_reports_why_the_server_does_not_answer() {
+    let mut results = String::new();
     for answer in [
         "exec sleep 60",
         "echo Hello",
@@ -95,13 +117,13 @@ fn a_server_that_is_not_there_or_does_not_answer_well_is_told() {
         let tree = TempTree::new("");
         server(&tree, answer);
         tree.file(".mcp.json", r#"{"mcpServers":{"eyelet":{"command":"./server"}}}"#);
-        told.push_str(&setup(&tree, &["claude-code", "--check"]));
+        results.push_str(&setup(&tree, &["claude-code", "--check"]));
     }
     let tree = TempTree::new("");
     for entry in [r#"{"command":"/gone"}"#, r#"{"url":"x"}"#, r#"{"command":"x","disabled":true}"#]
     {
         tree.file(".mcp.json", format!(r#"{{"mcpServers":{{"eyelet":{entry}}}}}"#));
-        told.push_str(&setup(&tree, &["claude-code", "--check"]));
+        results.push_str(&setup(&tree, &["claude-code", "--check"]));
     }
     expect![[r#"
         exit 1
@@ -128,5 +150,5 @@ fn a_server_that_is_not_there_or_does_not_answer_well_is_told() {
         exit 1
         --- stderr
         eyelet: /repo/.mcp.json has `eyelet` switched off for claude-code
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&results);
 }

@@ -1,4 +1,4 @@
-//! Wrong command lines: one line that says what to do, exit 2.
+//! Invalid command lines: one line on stderr, exit code 2.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,7 +8,7 @@ use testkit::TempTree;
 use testkit::cli::eyelet;
 
 #[test]
-fn a_wrong_command_line_is_told_in_one_line() {
+fn invalid_command_line_is_reported_in_one_line() {
     let tree = TempTree::new("a.txt = one");
     let wrong: &[&[&str]] = &[
         &[],
@@ -40,12 +40,12 @@ fn a_wrong_command_line_is_told_in_one_line() {
         &["--spill-bytes", "0", "limits"],
         &["read", "a\u{1b}[31m", "\u{202e}\n"],
     ];
-    let mut told = String::new();
+    let mut results = String::new();
     for arguments in wrong {
         let said = eyelet(&tree, *arguments);
         let line = said.strip_prefix("exit 2\n--- stderr\neyelet: ").expect(&said);
         assert_eq!(line.matches('\n').count(), 1, "{said}");
-        told.push_str(&format!("{}\n  {line}", arguments.join(" ").escape_debug()));
+        results.push_str(&format!("{}\n  {line}", arguments.join(" ").escape_debug()));
     }
     expect![[r#"
 
@@ -104,11 +104,11 @@ fn a_wrong_command_line_is_told_in_one_line() {
           invalid value '0' for '--spill-bytes <N>': 0 is not in 1..18446744073709551615; `--help` tells more
         read a\u{1b}[31m \u{202e}\n
           unexpected argument '\u{202e} ' found; usage: eyelet read [OPTIONS] <FILE>
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&results);
 }
 
 #[test]
-fn a_path_that_is_not_utf8_is_told() {
+fn path_that_is_not_utf8_is_an_error() {
     let tree = TempTree::new("");
     let path = OsStr::from_bytes(b"caf\xe9");
     expect![[r#"
@@ -133,7 +133,7 @@ fn a_path_that_is_not_utf8_is_told() {
 }
 
 #[test]
-fn a_working_directory_that_is_gone_is_told() {
+fn missing_working_directory_is_an_error() {
     let tree = TempTree::new("d/");
     let script = r#"cd d && rmdir ../d && "$0" list-dir"#;
     let output = std::process::Command::new("sh")
