@@ -44,7 +44,7 @@ fn timeout_exits_124_and_prints_the_output_so_far() {
         --- stdout
         early
         --- stderr
-        timed out; --timeout-secs gives it longer
+        timed out; use --timeout-secs to allow more time
     "#]]
     .assert_eq(&eyelet(&tree, slow));
 }
@@ -67,7 +67,7 @@ fn command_that_cannot_run_exits_125() {
     expect![[r#"
         exit 125
         --- stderr
-        eyelet: --cwd needs a directory that can be opened, not `gone`: No such file or directory (os error 2)
+        eyelet: --cwd: cannot open the directory `gone`: No such file or directory (os error 2)
     "#]].assert_eq(&eyelet(&tree, ["--cwd", "gone", "bash", "true"]));
 }
 
@@ -125,19 +125,19 @@ fn truncated_output_is_saved_to_a_file() {
     expect![[r#"
 
         1 …  … 10, 51200 bytes
-        stdout: the first part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        stdout: 108894 bytes in total, only the start is shown; saved to FILE (108894 bytes)
         --keep head
         1 …  … 10, 51200 bytes
-        stdout: the first part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        stdout: 108894 bytes in total, only the start is shown; saved to FILE (108894 bytes)
         --keep tail
         7 …  … 20000, 51200 bytes
-        stdout: the last part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        stdout: 108894 bytes in total, only the end is shown; saved to FILE (108894 bytes)
         --keep both
-        1 … [the middle is left out] … 20000, 51226 bytes
-        stdout: the first and the last part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        1 … [middle truncated] … 20000, 51220 bytes
+        stdout: 108894 bytes in total, only the start and the end are shown; saved to FILE (108894 bytes)
         --spill-bytes 60000
         1 …  … 10, 51200 bytes
-        stdout: the first part of 108894 bytes is shown; not all of it is in FILE (60000 bytes): only the first 60000 of 108894 bytes are kept
+        stdout: 108894 bytes in total, only the start is shown; partly saved to FILE (60000 bytes): only the first 60000 of 108894 bytes are kept
     "#]].assert_eq(&results);
 }
 

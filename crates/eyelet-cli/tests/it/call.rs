@@ -88,7 +88,7 @@ fn too_many_bytes_on_stdin_are_an_error() {
     expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"too_large","message":"arguments on stdin are above 8388608 bytes"}}
+        {"ok":false,"error":{"code":"too_large","message":"arguments on stdin exceed 8388608 bytes"}}
     "#]].assert_eq(&eyelet_with_stdin(&tree, &["call", "read", "-"], &json));
 }
 

@@ -26,19 +26,19 @@ const FILE: &str = "root = [\"/file\"]\nread_anywhere = true\ndeny = \"*.file\"\
 fn values_without_settings_are_defaults() {
     expect![[r#"
         exit 0
-        root           the working directory        default
-        read_anywhere  false                        default
-        deny           nothing                      default
-        search_engine  embedded                     default
-        spill_bytes    as `eyelet limits` says      default
-        sandbox        workspace-write              default
-        network        false                        default
-        env            nothing                      default
-        strict         false                        default
-        tools          all                          default
-        reply          text                         default
-        reply_bytes    what the client shows whole  default
-        There is no /home/.config/eyelet/config.toml.
+        root           the working directory  default
+        read_anywhere  false                  default
+        deny           none                   default
+        search_engine  embedded               default
+        spill_bytes    see `eyelet limits`    default
+        sandbox        workspace-write        default
+        network        false                  default
+        env            none                   default
+        strict         false                  default
+        tools          all                    default
+        reply          text                   default
+        reply_bytes    the client's limit     default
+        config file not found: /home/.config/eyelet/config.toml
     "#]]
     .assert_eq(&run(&[], "", &["config"]));
 }
@@ -47,18 +47,18 @@ fn values_without_settings_are_defaults() {
 fn file_overrides_the_defaults() {
     expect![[r#"
         exit 0
-        root           /file                        /home/.config/eyelet/config.toml
-        read_anywhere  true                         /home/.config/eyelet/config.toml
-        deny           *.file                       /home/.config/eyelet/config.toml
-        search_engine  rg                           /home/.config/eyelet/config.toml
-        spill_bytes    4096                         /home/.config/eyelet/config.toml
-        sandbox        workspace-write              default
-        network        false                        default
-        env            nothing                      default
-        strict         false                        default
-        tools          all                          default
-        reply          text                         default
-        reply_bytes    what the client shows whole  default
+        root           /file               /home/.config/eyelet/config.toml
+        read_anywhere  true                /home/.config/eyelet/config.toml
+        deny           *.file              /home/.config/eyelet/config.toml
+        search_engine  rg                  /home/.config/eyelet/config.toml
+        spill_bytes    4096                /home/.config/eyelet/config.toml
+        sandbox        workspace-write     default
+        network        false               default
+        env            none                default
+        strict         false               default
+        tools          all                 default
+        reply          text                default
+        reply_bytes    the client's limit  default
     "#]]
     .assert_eq(&run(&[], FILE, &["config"]));
 }
@@ -72,35 +72,35 @@ fn flags_override_variables_and_variables_the_file() {
     ];
     expect![[r#"
         exit 0
-        root           /variable /two               EYELET_ROOT
-        read_anywhere  false                        EYELET_READ_ANYWHERE
-        deny           *.file                       /home/.config/eyelet/config.toml
-        search_engine  rg                           /home/.config/eyelet/config.toml
-        spill_bytes    7                            EYELET_SPILL_BYTES
-        sandbox        workspace-write              default
-        network        false                        default
-        env            nothing                      default
-        strict         false                        default
-        tools          all                          default
-        reply          text                         default
-        reply_bytes    what the client shows whole  default
+        root           /variable /two      EYELET_ROOT
+        read_anywhere  false               EYELET_READ_ANYWHERE
+        deny           *.file              /home/.config/eyelet/config.toml
+        search_engine  rg                  /home/.config/eyelet/config.toml
+        spill_bytes    7                   EYELET_SPILL_BYTES
+        sandbox        workspace-write     default
+        network        false               default
+        env            none                default
+        strict         false               default
+        tools          all                 default
+        reply          text                default
+        reply_bytes    the client's limit  default
     "#]]
     .assert_eq(&run(&variables, FILE, &["config"]));
     let flags = ["--root", "/flag", "config", "--root", "/after", "--spill-bytes", "9"];
     expect![[r#"
         exit 0
-        root           /flag /after                 --root
-        read_anywhere  false                        EYELET_READ_ANYWHERE
-        deny           *.file                       /home/.config/eyelet/config.toml
-        search_engine  rg                           /home/.config/eyelet/config.toml
-        spill_bytes    9                            --spill-bytes
-        sandbox        workspace-write              default
-        network        false                        default
-        env            nothing                      default
-        strict         false                        default
-        tools          all                          default
-        reply          text                         default
-        reply_bytes    what the client shows whole  default
+        root           /flag /after        --root
+        read_anywhere  false               EYELET_READ_ANYWHERE
+        deny           *.file              /home/.config/eyelet/config.toml
+        search_engine  rg                  /home/.config/eyelet/config.toml
+        spill_bytes    9                   --spill-bytes
+        sandbox        workspace-write     default
+        network        false               default
+        env            none                default
+        strict         false               default
+        tools          all                 default
+        reply          text                default
+        reply_bytes    the client's limit  default
     "#]]
     .assert_eq(&run(&variables, FILE, &flags));
 }
@@ -110,7 +110,7 @@ fn deny_lists_are_merged() {
     let variables = [("EYELET_DENY", "*.one:*.two")];
     let result = run(&variables, FILE, &["config", "--deny", "*.flag"]);
     let row = result.lines().find(|line| line.starts_with("deny ")).unwrap();
-    expect!["deny           *.flag *.one *.two *.file    --deny, EYELET_DENY, /home/.config/eyelet/config.toml"].assert_eq(row);
+    expect!["deny           *.flag *.one *.two *.file  --deny, EYELET_DENY, /home/.config/eyelet/config.toml"].assert_eq(row);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn json_has_the_same_values() {
                 "*.one",
                 "*.file"
               ],
-              "default": "nothing",
+              "default": "none",
               "from": [
                 "EYELET_DENY",
                 "/home/.config/eyelet/config.toml"
@@ -175,7 +175,7 @@ fn json_has_the_same_values() {
               "flag": "--spill-bytes",
               "variable": "EYELET_SPILL_BYTES",
               "value": 4096,
-              "default": "as `eyelet limits` says",
+              "default": "see `eyelet limits`",
               "from": [
                 "/home/.config/eyelet/config.toml"
               ]
@@ -205,7 +205,7 @@ fn json_has_the_same_values() {
               "flag": "--env",
               "variable": "EYELET_ENV",
               "value": null,
-              "default": "nothing",
+              "default": "none",
               "from": [
                 "default"
               ]
@@ -245,7 +245,7 @@ fn json_has_the_same_values() {
               "flag": "--reply-bytes",
               "variable": "EYELET_REPLY_BYTES",
               "value": null,
-              "default": "what the client shows whole",
+              "default": "the client's limit",
               "from": [
                 "default"
               ]
@@ -281,27 +281,27 @@ fn unknown_keys_and_wrong_values_are_errors() {
     }
     expect![[r#"
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: unknown key `rot`; known are root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
+        eyelet: /home/.config/eyelet/config.toml: unknown key `rot`; known keys: root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
         exit 2
         eyelet: /home/.config/eyelet/config.toml: `spill_bytes`: invalid value '0' for '--spill-bytes <N>': 0 is not in 1..18446744073709551615
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: `spill_bytes` needs a whole number, not "many"
+        eyelet: /home/.config/eyelet/config.toml: `spill_bytes`: expected a whole number, got "many"
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: `root` needs a list of texts, not [1]
+        eyelet: /home/.config/eyelet/config.toml: `root`: expected a list of strings, got [1]
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: `read_anywhere` needs true or false, not "yes"
+        eyelet: /home/.config/eyelet/config.toml: `read_anywhere`: expected true or false, got "yes"
         exit 2
         eyelet: /home/.config/eyelet/config.toml: `search_engine`: invalid value 'grep' for '--search-engine <ENGINE>' [possible values: embedded, rg]
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: unknown key `cwd`; known are root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
+        eyelet: /home/.config/eyelet/config.toml: unknown key `cwd`; known keys: root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
         exit 2
         eyelet: /home/.config/eyelet/config.toml: line 2: string values must be quoted, expected literal string
         exit 2
-        eyelet: unknown variable EYELET_ROT; known are EYELET_ROOT, EYELET_READ_ANYWHERE, EYELET_DENY, EYELET_SEARCH_ENGINE, EYELET_SPILL_BYTES, EYELET_SANDBOX, EYELET_NETWORK, EYELET_ENV, EYELET_STRICT, EYELET_TOOLS, EYELET_REPLY, EYELET_REPLY_BYTES
+        eyelet: unknown variable EYELET_ROT; known variables: EYELET_ROOT, EYELET_READ_ANYWHERE, EYELET_DENY, EYELET_SEARCH_ENGINE, EYELET_SPILL_BYTES, EYELET_SANDBOX, EYELET_NETWORK, EYELET_ENV, EYELET_STRICT, EYELET_TOOLS, EYELET_REPLY, EYELET_REPLY_BYTES
         exit 2
         eyelet: EYELET_SPILL_BYTES: invalid value 'many' for '--spill-bytes <N>': invalid digit found in string
         exit 2
-        eyelet: EYELET_READ_ANYWHERE needs true or false, not `yes`
+        eyelet: EYELET_READ_ANYWHERE: expected true or false, got `yes`
         exit 2
         eyelet: EYELET_SEARCH_ENGINE: invalid value 'grep' for '--search-engine <ENGINE>' [possible values: embedded, rg]
     "#]].assert_eq(&all);

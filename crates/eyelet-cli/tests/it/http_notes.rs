@@ -40,6 +40,12 @@ fn http_server_prints_a_client_entry_with_its_token() {
     let entry: Value = serde_json::from_str(&lines[3]).unwrap();
     assert_eq!(entry["mcpServers"]["eyelet"]["url"], format!("http://127.0.0.1:{port}/mcp"));
     expect![[r#"
+        eyelet serves MCP at http://127.0.0.1:<PORT>/mcp
+        Authorization: Bearer <TOKEN>
+        Add this entry to the config file of an HTTP client:
+        {"mcpServers":{"eyelet":{"type":"http","url":"http://127.0.0.1:<PORT>/mcp","headers":{"Authorization":"Bearer <TOKEN>"}}}}
+        Health check, without the token: http://127.0.0.1:<PORT>/healthz
+        Metrics, with the token: http://127.0.0.1:<PORT>/metrics
     "#]]
     .assert_eq(&format!("{}\n", lines.join("\n").replace(token, "<TOKEN>").replace(&port, "<PORT>")));
 }
@@ -53,6 +59,11 @@ fn http_server_does_not_print_the_token_of_a_file() {
     let (lines, port) = notes(&tree, &["--http-token-file", "token"]);
     assert!(!lines.join("\n").contains(&secret));
     expect![[r#"
+        eyelet serves MCP at http://127.0.0.1:<PORT>/mcp
+        Add this entry to the config file of an HTTP client, and replace TOKEN with the token in token:
+        {"mcpServers":{"eyelet":{"type":"http","url":"http://127.0.0.1:<PORT>/mcp","headers":{"Authorization":"Bearer TOKEN"}}}}
+        Health check, without the token: http://127.0.0.1:<PORT>/healthz
+        Metrics, with the token: http://127.0.0.1:<PORT>/metrics
     "#]]
     .assert_eq(&format!("{}\n", lines.join("\n").replace(&port, "<PORT>")));
 }

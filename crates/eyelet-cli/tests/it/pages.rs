@@ -58,19 +58,19 @@ fn manual_has_every_command_and_shared_flags_once() {
 
 #[test]
 fn definitions_have_three_formats() {
-    let mut told = String::new();
+    let mut result = String::new();
     for format in ["mcp", "openai", "anthropic"] {
         let tools: Value = serde_json::from_str(&stdout(&["tools", "--format", format])).unwrap();
         let first = tools.as_array().unwrap().first().unwrap().as_object().unwrap();
         let keys: Vec<_> = first.keys().map(String::as_str).collect();
-        told.push_str(&format!("{format}: {}\n", keys.join(", ")));
+        result.push_str(&format!("{format}: {}\n", keys.join(", ")));
     }
     expect![[r#"
         mcp: name, title, description, inputSchema, annotations
         openai: type, function
         anthropic: name, description, input_schema
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&result);
     assert_eq!(stdout(&["tools"]), stdout(&["tools", "--format", "mcp"]));
 }
 

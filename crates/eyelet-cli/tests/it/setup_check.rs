@@ -21,37 +21,37 @@ fn check_reports_a_missing_entry() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: claude-code is not set up: no `eyelet` in /repo/.mcp.json and /home/.claude.json; `eyelet setup claude-code --write` sets it up
+        eyelet: claude-code is not set up: no `eyelet` in /repo/.mcp.json or /home/.claude.json; run `eyelet setup claude-code --write`
         exit 1
         --- stderr
-        eyelet: claude-desktop is not set up: no `eyelet` in /home/.config/Claude/claude_desktop_config.json; `eyelet setup claude-desktop --write` sets it up
+        eyelet: claude-desktop is not set up: no `eyelet` in /home/.config/Claude/claude_desktop_config.json; run `eyelet setup claude-desktop --write`
         exit 1
         --- stderr
-        eyelet: codex is not set up: no `eyelet` in /repo/.codex/config.toml and /home/.codex/config.toml; `eyelet setup codex --write` sets it up
+        eyelet: codex is not set up: no `eyelet` in /repo/.codex/config.toml or /home/.codex/config.toml; run `eyelet setup codex --write`
         exit 1
         --- stderr
-        eyelet: gemini-cli is not set up: no `eyelet` in /repo/.gemini/settings.json and /home/.gemini/settings.json; `eyelet setup gemini-cli --write` sets it up
+        eyelet: gemini-cli is not set up: no `eyelet` in /repo/.gemini/settings.json or /home/.gemini/settings.json; run `eyelet setup gemini-cli --write`
         exit 1
         --- stderr
-        eyelet: cursor is not set up: no `eyelet` in /repo/.cursor/mcp.json and /home/.cursor/mcp.json; `eyelet setup cursor --write` sets it up
+        eyelet: cursor is not set up: no `eyelet` in /repo/.cursor/mcp.json or /home/.cursor/mcp.json; run `eyelet setup cursor --write`
         exit 1
         --- stderr
-        eyelet: vscode is not set up: no `eyelet` in /repo/.vscode/mcp.json and /home/.config/Code/User/mcp.json; `eyelet setup vscode --write` sets it up
+        eyelet: vscode is not set up: no `eyelet` in /repo/.vscode/mcp.json or /home/.config/Code/User/mcp.json; run `eyelet setup vscode --write`
         exit 1
         --- stderr
-        eyelet: copilot-cli is not set up: no `eyelet` in /repo/.mcp.json and /home/.copilot/mcp-config.json; `eyelet setup copilot-cli --write` sets it up
+        eyelet: copilot-cli is not set up: no `eyelet` in /repo/.mcp.json or /home/.copilot/mcp-config.json; run `eyelet setup copilot-cli --write`
         exit 1
         --- stderr
-        eyelet: opencode is not set up: no `eyelet` in /repo/opencode.json and /home/.config/opencode/opencode.json; `eyelet setup opencode --write` sets it up
+        eyelet: opencode is not set up: no `eyelet` in /repo/opencode.json or /home/.config/opencode/opencode.json; run `eyelet setup opencode --write`
         exit 1
         --- stderr
-        eyelet: zed is not set up: no `eyelet` in /repo/.zed/settings.json and /home/.config/zed/settings.json; `eyelet setup zed --write` sets it up
+        eyelet: zed is not set up: no `eyelet` in /repo/.zed/settings.json or /home/.config/zed/settings.json; run `eyelet setup zed --write`
         exit 1
         --- stderr
-        eyelet: windsurf is not set up: no `eyelet` in /home/.codeium/windsurf/mcp_config.json; `eyelet setup windsurf --write` sets it up
+        eyelet: windsurf is not set up: no `eyelet` in /home/.codeium/windsurf/mcp_config.json; run `eyelet setup windsurf --write`
         exit 1
         --- stderr
-        eyelet: goose is not set up: no `eyelet` in /home/.config/goose/config.yaml; `eyelet setup goose --write` sets it up
+        eyelet: goose is not set up: no `eyelet` in /home/.config/goose/config.yaml; add the entry that `eyelet setup goose` prints by hand
     "#]].assert_eq(&results);
 }
 
@@ -100,6 +100,23 @@ fn check_reads_yaml_of_any_style() {
         results.push_str(&setup(&tree, &["goose", "--check"]));
     }
     expect![[r#"
+        exit 0
+        --- stdout
+        goose is set up in /home/.config/goose/config.yaml
+        `./server` answers as eyelet unknown, protocol 1
+        exit 0
+        --- stdout
+        goose is set up in /home/.config/goose/config.yaml
+        `./server` answers as eyelet unknown, protocol 1
+        exit 1
+        --- stderr
+        eyelet: /home/.config/goose/config.yaml: `eyelet` is disabled; enable it
+        exit 1
+        --- stderr
+        eyelet: cannot read /home/.config/goose/config.yaml: invalid YAML: while parsing a node, did not find expected node content at byte 14 line 2 column 1
+        exit 1
+        --- stderr
+        eyelet: cannot read /home/.config/goose/config.yaml: more than one YAML document
     "#]]
     .assert_eq(&results);
 }
@@ -131,24 +148,24 @@ fn check_reports_why_the_server_does_not_answer() {
         eyelet: claude-code is set up, but `./server` does not answer within 5 seconds
         exit 1
         --- stderr
-        eyelet: claude-code is set up, but `./server` answers something that is not of the protocol
+        eyelet: claude-code is set up, but `./server` sends a reply that is not JSON
         exit 1
         --- stderr
-        eyelet: claude-code is set up, but `./server` ends at once: no such flag
+        eyelet: claude-code is set up, but `./server` exits: no such flag
         exit 1
         --- stderr
-        eyelet: claude-code is set up, but `./server` answers, but not as a server does
+        eyelet: claude-code is set up, but `./server` sends a reply without a server name
         exit 1
         --- stderr
-        eyelet: claude-code is set up, but `./server` answers as `other`, which is not eyelet
+        eyelet: claude-code is set up, but `./server` is another server: `other`
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json starts `/gone`, which is not there; `eyelet setup claude-code --write` names the one that runs now
+        eyelet: /repo/.mcp.json: no program `/gone`; run `eyelet setup claude-code --write`
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json names no command for `eyelet`
+        eyelet: /repo/.mcp.json: `eyelet` has no command; run `eyelet setup claude-code --write`
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json has `eyelet` switched off for claude-code
+        eyelet: /repo/.mcp.json: `eyelet` is disabled; enable it
     "#]].assert_eq(&results);
 }

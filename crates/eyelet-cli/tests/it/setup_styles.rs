@@ -12,8 +12,8 @@ fn merged(name: &str, text: &str) -> String {
     let tree = TempTree::new("");
     let client = CLIENTS.iter().find(|client| client.name == name).unwrap();
     let path = client.put(&tree, text);
-    let told = setup(&tree, &[name, "--write"]);
-    assert!(told.starts_with("exit 0\n"), "{told}");
+    let result = setup(&tree, &[name, "--write"]);
+    assert!(result.starts_with("exit 0\n"), "{result}");
     let merged = fs::read_to_string(&path).unwrap();
     assert!(is_inserted(text, &merged), "{text} became {merged}");
     assert!(setup(&tree, &[name, "--write"]).contains(" already has the entry"));

@@ -144,6 +144,12 @@ fn server_on_a_terminal_explains_how_to_connect() {
     let shown = banner(command(&tree).args(["mcp", "--tools", "read,list_dir"]));
     let shown = shown.replace(&*eyelet_bin().to_string_lossy(), "/bin/eyelet");
     expect![[r#"
+        eyelet serves list_dir, read over MCP on stdin and stdout.
+        It is confined to /repo.
+        Press Ctrl-D to stop it.
+        To connect a client, add this entry to its config file:
+        {"mcpServers":{"eyelet":{"command":"/bin/eyelet","args":["mcp","--root","/repo"]}}}
+        Or run `/bin/eyelet setup CLIENT --write`; `/bin/eyelet setup --list` lists the clients.
     "#]]
     .assert_eq(&tree.redact(&shown));
     let home = tree.beside();

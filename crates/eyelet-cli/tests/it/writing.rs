@@ -35,7 +35,7 @@ fn full_disk_is_an_error() {
         },
     );
     expect![[r#"
-        eyelet: cannot write the answer: No space left on device (os error 28)
+        eyelet: cannot write the output: No space left on device (os error 28)
     "#]]
     .assert_eq(&same(errors));
 }
