@@ -132,6 +132,6 @@ fn escaped_json(json: &str) -> String {
 /// Joins the lines of a message. Drops lines of `^` markers, which would point nowhere.
 fn one_line(message: &str) -> String {
     let lines = message.lines().map(str::trim);
-    let kept: Vec<_> = lines.filter(|line| !line.trim_matches(['^', ' ']).is_empty()).collect();
-    escaped(&kept.join(" "))
+    let lines: Vec<_> = lines.filter(|line| !line.trim_matches(['^', ' ']).is_empty()).collect();
+    escaped(&lines.join(" "))
 }

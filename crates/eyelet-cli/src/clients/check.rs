@@ -107,8 +107,8 @@ fn handshake(program: &Path, launch: &LaunchCommand, project: &Path) -> Result<S
     // If the server has already exited, its stderr says why.
     let _ = stdin.map(|stdin| stdin.write_all(format!("{request}\n").as_bytes()));
     let line = server.first_line()?;
-    let answer: Value = serde_json::from_str(&line)
-        .map_err(|_| "sends a reply that is not JSON".to_owned())?;
+    let answer: Value =
+        serde_json::from_str(&line).map_err(|_| "sends a reply that is not JSON".to_owned())?;
     let about = |key: &str| answer.pointer(&format!("/result/{key}")).and_then(Value::as_str);
     let Some(name) = about("serverInfo/name") else {
         return Err("sends a reply without a server name".to_owned());
@@ -116,7 +116,7 @@ fn handshake(program: &Path, launch: &LaunchCommand, project: &Path) -> Result<S
     if name != NAME {
         return Err(format!("is another server: `{name}`"));
     }
-    let version = about("serverInfo/version").unwrap_or("unknown");
+    let version = about("serverInfo/version").unwrap_or("(unknown version)");
     let protocol = about("protocolVersion").unwrap_or("unknown");
     Ok(format!("{name} {version}, protocol {protocol}"))
 }

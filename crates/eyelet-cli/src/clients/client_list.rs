@@ -1,4 +1,4 @@
-//! The clients that `eyelet setup` knows: which file each reads, in which format, and where it starts its
+//! The clients that `eyelet setup` supports: which file each reads, in which format, and where it starts its
 //! servers.
 
 use std::path::{Path, PathBuf};
@@ -98,7 +98,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         default_scope: Scope::Project,
         starts: Starts::InProject,
-        notes: &[(Scope::Project, "Claude Code asks once before it starts the server of a project.")],
+        notes: &[(
+            Scope::Project,
+            "Claude Code asks once before it starts the server of a project.",
+        )],
     },
     Client {
         name: "claude-desktop",
@@ -157,10 +160,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: Some(UserFile { folder: |home| home.path.join(".cursor"), files: &["mcp.json"] }),
         default_scope: Scope::Project,
         starts: WORKSPACE,
-        notes: &[(
-            Scope::Project,
-            "Enable the server once in Cursor's settings.",
-        )],
+        notes: &[(Scope::Project, "Enable the server once in Cursor's settings.")],
     },
     Client {
         name: "vscode",
@@ -216,7 +216,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: Some(UserFile { folder: Home::zed, files: &["settings.json"] }),
         default_scope: Scope::Project,
         starts: Starts::InProject,
-        notes: &[(Scope::Project, "Zed starts the servers of a project after you trust the project.")],
+        notes: &[(
+            Scope::Project,
+            "Zed starts the servers of a project after you trust the project.",
+        )],
     },
     Client {
         name: "windsurf",
@@ -265,7 +268,7 @@ impl Client {
         match self.format {
             Format::Json | Format::Toml => format!("run `eyelet setup {} --write`", self.name),
             Format::Yaml => {
-                format!("add the entry that `eyelet setup {}` prints by hand", self.name)
+                format!("run `eyelet setup {}` and add the printed entry by hand", self.name)
             }
         }
     }

@@ -43,8 +43,7 @@ pub(crate) fn replace(
     old: Option<&str>,
     new: &str,
 ) -> Result<Option<PathBuf>, Failure> {
-    let failed =
-        |error: io::Error| failure(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: io::Error| failure(format!("cannot write {}: {error}", path.display()));
     let Some(old) = old else {
         return create(path, new).map(|()| None).map_err(failed);
     };

@@ -88,7 +88,7 @@ fn listen(flags: &HttpFlags, address: SocketAddr) -> Result<eyelet_mcp::Http, Fa
         }
         Some(file) => {
             let file = file.display();
-            print::note(&format!("{entry}, and replace TOKEN with the token in {file}:"));
+            print::note(&format!("{entry}, and replace TOKEN with the token in `{file}`:"));
             print::json_note(&clients::http_entry(&url, "TOKEN"));
         }
     }
@@ -103,7 +103,9 @@ fn router(flags: &McpFlags, policy: SandboxPolicy) -> Result<ToolRouter, Failure
     let all: Vec<_> = ToolRouter::new().definitions().iter().map(|tool| tool.name).collect();
     if let Some(unknown) = flags.tools.iter().find(|name| !all.contains(&name.as_str())) {
         let known = all.join(", ");
-        return Err(Failure::usage(format!("--tools: unknown tool `{unknown}`; known tools: {known}")));
+        return Err(Failure::usage(format!(
+            "--tools: unknown tool `{unknown}`; known tools: {known}"
+        )));
     }
     let wanted = |name: &&str| flags.tools.is_empty() || flags.tools.iter().any(|one| one == name);
     let allowed = |name: &&str| *name != "bash" || policy != SandboxPolicy::Off;

@@ -50,11 +50,11 @@ fn write(
     let old = clients::read(place)?;
     let merged = client.format.merge(old.as_deref().unwrap_or_default(), client.servers, fields);
     let merged = merged.map_err(|reason| {
-        let advice = match client.format {
-            Format::Json | Format::Toml => String::new(),
-            Format::Yaml => format!("; {}", client.advice()),
-        };
-        clients::failure(format!("cannot add the entry to {shown}: {reason}{advice}"))
+        clients::failure(format!(
+            "cannot add the entry to {shown}: {reason}; run `eyelet setup {}` and add the printed \
+             entry by hand",
+            client.name
+        ))
     })?;
     let Some(new) = merged else {
         print::lines(&format!("{shown} already has the entry"))?;

@@ -205,7 +205,7 @@ impl LayerValue {
 }
 
 impl UserFile {
-    /// Reads the file; `None` if the environment does not say where it is.
+    /// Reads the file; `None` if its path cannot be determined.
     fn read() -> Result<Option<Self>, Failure> {
         let Ok(home) = Home::find() else { return Ok(None) };
         let path = home.config().join("eyelet/config.toml");

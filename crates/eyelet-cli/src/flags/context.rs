@@ -15,7 +15,7 @@ pub(crate) const CONTEXT_HEADING: &str = "Path and sandbox options";
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = CONTEXT_HEADING)]
 pub(crate) struct ContextFlags {
-    /// Working directory of the tools [default: the current directory]
+    /// Set the working directory of the tools [default: the current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     /// Confine the tools to this directory; repeatable [default: not confined; for mcp: the working
@@ -28,14 +28,14 @@ pub(crate) struct ContextFlags {
     /// Deny access to paths that match GLOB, absolute or relative to each root; repeatable
     #[arg(long = "deny", value_name = "GLOB")]
     pub(crate) denied: Vec<String>,
-    /// Engine of grep_files: the built-in one or the rg program [default: embedded]
+    /// Let grep_files search with the built-in engine or with the rg program [default: embedded]
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub(crate) search_engine: Option<EngineFlag>,
-    /// Maximum size of one file of saved bash output; the limit for all files is four times as much
+    /// Limit each file of saved bash output to N bytes, and all files together to four times as many
     /// [default: see `eyelet limits`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) spill_bytes: Option<u64>,
-    /// What commands may do: not run at all, read, also write in the roots, or everything [default:
+    /// Set what commands may do: not run, only read, also write in the roots, or anything [default:
     /// full; for mcp: workspace-write]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub(crate) sandbox: Option<PolicyFlag>,

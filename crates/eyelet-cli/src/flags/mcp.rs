@@ -14,11 +14,11 @@ pub(crate) struct McpFlags {
     /// Offer only these tools, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
-    /// Format of replies: plain text, or the JSON envelope as text or as structured content
+    /// Send replies as plain text, or as the JSON envelope in text or in structured content
     #[arg(long, value_enum, value_name = "FORM", default_value_t = ReplyFlag::Text)]
     pub(crate) reply: ReplyFlag,
     #[arg(long, value_name = "N", value_parser = reply_bytes, help = format!(
-        "Maximum size of a reply in bytes [default: the client's limit] [minimum: {}]",
+        "Limit replies to N bytes [default: the client's limit] [minimum: {}]",
         ReplyBudget::MIN_BYTES
     ))]
     pub(crate) reply_bytes: Option<usize>,

@@ -66,9 +66,9 @@ pub(crate) enum Command {
                             come from variables and a file; see `eyelet help config`."
     )]
     Mcp(LazyArgs<McpFlags>),
-    /// Print the tool definitions as JSON, for the API of a model
+    /// Print the tool definitions as JSON, for a model's API
     Tools {
-        /// Format of the definitions
+        /// Print the definitions in this format
         #[arg(long, value_enum, default_value_t = FormatFlag::Mcp)]
         format: FormatFlag,
     },

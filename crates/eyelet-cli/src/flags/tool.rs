@@ -22,15 +22,15 @@ pub(crate) struct ListDirFlags {
     /// Directory to list
     #[arg(default_value = ".", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
-    /// First entry to list, starting at 1 [default: 1]
+    /// Start at entry N [default: 1]
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) offset: Option<u64>,
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
-        "Maximum number of entries [default: {}]", list_dir::DEFAULT_LIMIT
+        "List at most N entries [default: {}]", list_dir::DEFAULT_LIMIT
     ))]
     pub(crate) limit: Option<u64>,
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
-        "Number of levels; 1 lists only the directory's own entries [default: {}]", list_dir::DEFAULT_DEPTH
+        "List N levels; 1 lists only the directory's own entries [default: {}]", list_dir::DEFAULT_DEPTH
     ))]
     pub(crate) depth: Option<u64>,
     #[command(flatten)]
@@ -48,10 +48,10 @@ pub(crate) struct GrepFilesFlags {
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Option<String>,
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
-        "Maximum number of files [default: {}] [maximum: {}]", grep_files::DEFAULT_LIMIT, grep_files::MAX_LIMIT
+        "List at most N files [default: {}] [maximum: {}]", grep_files::DEFAULT_LIMIT, grep_files::MAX_LIMIT
     ))]
     pub(crate) limit: Option<u64>,
-    /// First file to list, starting at 1 [default: 1]
+    /// Start at file N [default: 1]
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) offset: Option<u64>,
     #[command(flatten)]
@@ -63,14 +63,14 @@ pub(crate) struct ReadFlags {
     /// File to print
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// First line to print, starting at 1 [default: 1]
+    /// Start at line N [default: 1]
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) offset: Option<u64>,
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
-        "Maximum number of lines [default: {0}] [maximum: {0}]", read::MAX_LINES
+        "Print at most N lines [default: {0}] [maximum: {0}]", read::MAX_LINES
     ))]
     pub(crate) limit: Option<u64>,
-    /// First character of each line to print, starting at 1 [default: 1]
+    /// Start each line at character N [default: 1]
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) column: Option<u64>,
     #[command(flatten)]
@@ -82,10 +82,10 @@ pub(crate) struct BashFlags {
     /// Shell command, quoted as one argument
     pub(crate) command: String,
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
-        "Seconds after which the command is killed [default: {}] [maximum: {}]", bash::DEFAULT_TIMEOUT_SECS, bash::MAX_TIMEOUT_SECS
+        "Kill the command after N seconds [default: {}] [maximum: {}]", bash::DEFAULT_TIMEOUT_SECS, bash::MAX_TIMEOUT_SECS
     ))]
     pub(crate) timeout_secs: Option<u64>,
-    /// Part of long output to print: its start, its end, or half of each [default: head]
+    /// Print this part of long output: its start, its end, or half of each [default: head]
     #[arg(long, value_enum, value_name = "PART")]
     pub(crate) keep: Option<Keep>,
     #[command(flatten)]

@@ -68,7 +68,8 @@ fn command_that_cannot_run_exits_125() {
         exit 125
         --- stderr
         eyelet: --cwd: cannot open the directory `gone`: No such file or directory (os error 2)
-    "#]].assert_eq(&eyelet(&tree, ["--cwd", "gone", "bash", "true"]));
+    "#]]
+    .assert_eq(&eyelet(&tree, ["--cwd", "gone", "bash", "true"]));
 }
 
 #[test]
@@ -96,10 +97,10 @@ fn long(arguments: &[&str]) -> (String, String) {
     let mut note = String::from_utf8(output.stderr).unwrap();
     let file = note.split_whitespace().find(|word| word.starts_with('/')).map(str::to_owned);
     if let Some(file) = file {
-        let kept = fs::read_to_string(file.trim_end_matches(':')).unwrap();
+        let saved = fs::read_to_string(file.trim_end_matches(':')).unwrap();
         let whole: String = (1..=20000).map(|number| format!("{number}\n")).collect();
-        assert!(whole.starts_with(&kept));
-        note = note.replace(file.trim_end_matches(':'), &format!("FILE ({} bytes)", kept.len()));
+        assert!(whole.starts_with(&saved));
+        note = note.replace(file.trim_end_matches(':'), &format!("FILE ({} bytes)", saved.len()));
     }
     let shown = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<_> = shown.lines().collect();

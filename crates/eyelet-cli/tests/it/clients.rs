@@ -60,11 +60,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         file: File::Home(".codeium/windsurf/mcp_config.json"),
         written: SERVERS_IN_JSON,
     },
-    Client {
-        name: "goose",
-        file: File::Home(".config/goose/config.yaml"),
-        written: "",
-    },
+    Client { name: "goose", file: File::Home(".config/goose/config.yaml"), written: "" },
 ];
 
 /// The clients whose files `--write` edits.

@@ -34,7 +34,7 @@ fn help_of_eyelet() {
           read         Print the lines of a text file
           bash         Run a shell command
           mcp          Run the MCP server on stdin and stdout, or over HTTP
-          tools        Print the tool definitions as JSON, for the API of a model
+          tools        Print the tool definitions as JSON, for a model's API
           limits       Print the limits of the tools
           doctor       Print what the sandbox can enforce on this machine, and which gaps remain
           setup        Print, write or check the config entry that makes a client start the server
@@ -48,20 +48,21 @@ fn help_of_eyelet() {
           -V, --version  Print version
 
         Path and sandbox options:
-              --cwd <DIR>               Working directory of the tools [default: the current directory]
+              --cwd <DIR>               Set the working directory of the tools [default: the current
+                                        directory]
               --root <DIR>              Confine the tools to this directory; repeatable [default: not
                                         confined; for mcp: the working directory]
               --read-anywhere           Let list_dir, grep_files and read access files outside the roots,
                                         except secrets
               --deny <GLOB>             Deny access to paths that match GLOB, absolute or relative to each
                                         root; repeatable
-              --search-engine <ENGINE>  Engine of grep_files: the built-in one or the rg program [default:
-                                        embedded] [possible values: embedded, rg]
-              --spill-bytes <N>         Maximum size of one file of saved bash output; the limit for all
-                                        files is four times as much [default: see `eyelet limits`]
-              --sandbox <POLICY>        What commands may do: not run at all, read, also write in the roots,
-                                        or everything [default: full; for mcp: workspace-write] [possible
-                                        values: off, read-only, workspace-write, full]
+              --search-engine <ENGINE>  Let grep_files search with the built-in engine or with the rg
+                                        program [default: embedded] [possible values: embedded, rg]
+              --spill-bytes <N>         Limit each file of saved bash output to N bytes, and all files
+                                        together to four times as many [default: see `eyelet limits`]
+              --sandbox <POLICY>        Set what commands may do: not run, only read, also write in the
+                                        roots, or anything [default: full; for mcp: workspace-write]
+                                        [possible values: off, read-only, workspace-write, full]
               --network                 Let sandboxed commands use the network
               --env <NAME>              Pass this environment variable to sandboxed commands; repeatable
               --strict                  Let sandboxed commands read only system files and the roots; refuse
@@ -85,7 +86,7 @@ fn help_of_call() {
           <JSON>  Arguments as a JSON object; - reads them from stdin [maximum: 8388608 bytes]
 
         Options:
-              --text  Print the text that a model would see instead of JSON; print errors to stderr
+              --text  Print the reply as a model sees it, not as JSON; print errors to stderr
           -h, --help  Print help
 
         Path and sandbox options: as above
@@ -108,9 +109,9 @@ fn help_of_list_dir() {
           [DIR]  Directory to list [default: .]
 
         Options:
-              --offset <N>  First entry to list, starting at 1 [default: 1]
-              --limit <N>   Maximum number of entries [default: 25]
-              --depth <N>   Number of levels; 1 lists only the directory's own entries [default: 2]
+              --offset <N>  Start at entry N [default: 1]
+              --limit <N>   List at most N entries [default: 25]
+              --depth <N>   List N levels; 1 lists only the directory's own entries [default: 2]
               --json        Print the result as one line of JSON
           -h, --help        Print help
 
@@ -135,8 +136,8 @@ fn help_of_grep_files() {
         Options:
               --include <GLOB>  Search only files that match this glob, such as *.rs or *.{ts,tsx}; !*.md
                                 excludes files
-              --limit <N>       Maximum number of files [default: 100] [maximum: 2000]
-              --offset <N>      First file to list, starting at 1 [default: 1]
+              --limit <N>       List at most N files [default: 100] [maximum: 2000]
+              --offset <N>      Start at file N [default: 1]
               --json            Print the result as one line of JSON
           -h, --help            Print help
 
@@ -160,9 +161,9 @@ fn help_of_read() {
           <FILE>  File to print
 
         Options:
-              --offset <N>  First line to print, starting at 1 [default: 1]
-              --limit <N>   Maximum number of lines [default: 2000] [maximum: 2000]
-              --column <N>  First character of each line to print, starting at 1 [default: 1]
+              --offset <N>  Start at line N [default: 1]
+              --limit <N>   Print at most N lines [default: 2000] [maximum: 2000]
+              --column <N>  Start each line at character N [default: 1]
               --json        Print the result as one line of JSON
           -h, --help        Print help
 
@@ -184,8 +185,8 @@ fn help_of_bash() {
           <COMMAND>  Shell command, quoted as one argument
 
         Options:
-              --timeout-secs <N>  Seconds after which the command is killed [default: 120] [maximum: 600]
-              --keep <PART>       Part of long output to print: its start, its end, or half of each
+              --timeout-secs <N>  Kill the command after N seconds [default: 120] [maximum: 600]
+              --keep <PART>       Print this part of long output: its start, its end, or half of each
                                   [default: head] [possible values: head, tail, both]
               --json              Print the result as one line of JSON
           -h, --help              Print help
@@ -207,11 +208,10 @@ fn help_of_mcp() {
 
         Options:
               --tools <NAMES>    Offer only these tools, separated by commas [default: all]
-              --reply <FORM>     Format of replies: plain text, or the JSON envelope as text or as
+              --reply <FORM>     Send replies as plain text, or as the JSON envelope in text or in
                                  structured content [default: text] [possible values: text, envelope,
                                  structured]
-              --reply-bytes <N>  Maximum size of a reply in bytes [default: the client's limit] [minimum:
-                                 4096]
+              --reply-bytes <N>  Limit replies to N bytes [default: the client's limit] [minimum: 4096]
           -h, --help             Print help
 
         HTTP options:
@@ -250,13 +250,13 @@ fn help_of_tools() {
     expect![[r#"
         exit 0
         --- stdout
-        Print the tool definitions as JSON, for the API of a model
+        Print the tool definitions as JSON, for a model's API
 
         Usage: eyelet tools [OPTIONS]
 
         Options:
-              --format <FORMAT>  Format of the definitions [default: mcp] [possible values: mcp, openai,
-                                 anthropic]
+              --format <FORMAT>  Print the definitions in this format [default: mcp] [possible values: mcp,
+                                 openai, anthropic]
           -h, --help             Print help
     "#]]
     .assert_eq(&help(&["tools"]));
@@ -319,11 +319,10 @@ fn help_of_config() {
         Options:
               --json             Print the settings as JSON
               --tools <NAMES>    Offer only these tools, separated by commas [default: all]
-              --reply <FORM>     Format of replies: plain text, or the JSON envelope as text or as
+              --reply <FORM>     Send replies as plain text, or as the JSON envelope in text or in
                                  structured content [default: text] [possible values: text, envelope,
                                  structured]
-              --reply-bytes <N>  Maximum size of a reply in bytes [default: the client's limit] [minimum:
-                                 4096]
+              --reply-bytes <N>  Limit replies to N bytes [default: the client's limit] [minimum: 4096]
           -h, --help             Print help
 
         HTTP options:

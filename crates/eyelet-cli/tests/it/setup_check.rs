@@ -51,7 +51,7 @@ fn check_reports_a_missing_entry() {
         eyelet: windsurf is not set up: no `eyelet` in /home/.codeium/windsurf/mcp_config.json; run `eyelet setup windsurf --write`
         exit 1
         --- stderr
-        eyelet: goose is not set up: no `eyelet` in /home/.config/goose/config.yaml; add the entry that `eyelet setup goose` prints by hand
+        eyelet: goose is not set up: no `eyelet` in /home/.config/goose/config.yaml; run `eyelet setup goose` and add the printed entry by hand
     "#]].assert_eq(&results);
 }
 
@@ -103,11 +103,11 @@ fn check_reads_yaml_of_any_style() {
         exit 0
         --- stdout
         goose is set up in /home/.config/goose/config.yaml
-        `./server` answers as eyelet unknown, protocol 1
+        `./server` answers as eyelet (unknown version), protocol 1
         exit 0
         --- stdout
         goose is set up in /home/.config/goose/config.yaml
-        `./server` answers as eyelet unknown, protocol 1
+        `./server` answers as eyelet (unknown version), protocol 1
         exit 1
         --- stderr
         eyelet: /home/.config/goose/config.yaml: `eyelet` is disabled; enable it
@@ -167,5 +167,6 @@ fn check_reports_why_the_server_does_not_answer() {
         exit 1
         --- stderr
         eyelet: /repo/.mcp.json: `eyelet` is disabled; enable it
-    "#]].assert_eq(&results);
+    "#]]
+    .assert_eq(&results);
 }

@@ -8,7 +8,7 @@ use expect_test::expect;
 use testkit::TempTree;
 
 use crate::clients::{CLIENTS, files_beside, redact, setup, writable};
-use testkit::cli::command;
+use testkit::cli::{command, same};
 
 #[test]
 fn new_file_has_the_printed_entry() {
@@ -187,49 +187,44 @@ fn write_refuses_a_file_that_it_cannot_merge() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: cannot add the entry to /repo/.mcp.json: invalid JSON: Expected value after colon in object property on line 1 column 16
+        eyelet: cannot add the entry to /repo/.mcp.json: invalid JSON: Expected value after colon in object property on line 1 column 16; run `eyelet setup claude-code` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: cannot add the entry to /repo/.mcp.json: the top level is not an object
+        eyelet: cannot add the entry to /repo/.mcp.json: the top level is not an object; run `eyelet setup claude-code` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: cannot add the entry to /repo/.mcp.json: `mcpServers` is not an object
+        eyelet: cannot add the entry to /repo/.mcp.json: `mcpServers` is not an object; run `eyelet setup claude-code` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: cannot add the entry to /repo/.mcp.json: `mcpServers.eyelet` is not an object
+        eyelet: cannot add the entry to /repo/.mcp.json: `mcpServers.eyelet` is not an object; run `eyelet setup claude-code` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: cannot add the entry to /repo/.mcp.json: the entry cannot be added without changing other content
+        eyelet: cannot add the entry to /repo/.mcp.json: other content of the file would change; run `eyelet setup claude-code` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: cannot add the entry to /home/.codex/config.toml: invalid TOML: unclosed table, expected `]`
+        eyelet: cannot add the entry to /home/.codex/config.toml: invalid TOML: unclosed table, expected `]`; run `eyelet setup codex` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: cannot add the entry to /home/.codex/config.toml: `mcp_servers` is not an object
+        eyelet: cannot add the entry to /home/.codex/config.toml: `mcp_servers` is not an object; run `eyelet setup codex` and add the printed entry by hand
     "#]].assert_eq(&result);
 }
 
 #[test]
 fn write_does_not_edit_yaml() {
-    for text in [None, Some("extensions: {}\n"), Some("GOOSE_MODEL: x\n")] {
+    let results = [None, Some("extensions: {}\n"), Some("GOOSE_MODEL: x\n")].map(|text| {
         let tree = TempTree::new("");
         let goose = CLIENTS.iter().find(|client| client.name == "goose").unwrap();
-        let path = goose.path(&tree);
         text.map(|text| goose.put(&tree, text));
-        expect![[r#"
-            exit 1
-            --- stderr
-            eyelet: cannot add the entry to /home/.config/goose/config.yaml: eyelet does not edit YAML files; add the entry that `eyelet setup goose` prints by hand
-        "#] exit 1
-            --- stderr
-            eyelet: cannot add the entry to /home/.config/goose/config.yaml: eyelet does not edit YAML files; add the entry that `eyelet setup goose` prints by hand
-        "#] exit 1
-            --- stderr
-            eyelet: cannot add the entry to /home/.config/goose/config.yaml: eyelet does not edit YAML files; add the entry that `eyelet setup goose` prints by hand
-        "#]]
-        .assert_eq(&setup(&tree, &["goose", "--write"]));
-        assert_eq!(fs::read_to_string(&path).ok().as_deref(), text);
-    }
+        let result = setup(&tree, &["goose", "--write"]);
+        assert_eq!(fs::read_to_string(goose.path(&tree)).ok().as_deref(), text);
+        result
+    });
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: cannot add the entry to /home/.config/goose/config.yaml: eyelet does not edit YAML files; run `eyelet setup goose` and add the printed entry by hand
+    "#]]
+    .assert_eq(&same(results));
 }
 
 #[test]

@@ -42,9 +42,9 @@ fn invalid_command_line_is_reported_in_one_line() {
     ];
     let mut results = String::new();
     for arguments in wrong {
-        let said = eyelet(&tree, *arguments);
-        let line = said.strip_prefix("exit 2\n--- stderr\neyelet: ").expect(&said);
-        assert_eq!(line.matches('\n').count(), 1, "{said}");
+        let result = eyelet(&tree, *arguments);
+        let line = result.strip_prefix("exit 2\n--- stderr\neyelet: ").expect(&result);
+        assert_eq!(line.matches('\n').count(), 1, "{result}");
         results.push_str(&format!("{}\n  {line}", arguments.join(" ").escape_debug()));
     }
     expect![[r#"

@@ -50,7 +50,7 @@ impl Format {
             let bom = text.strip_suffix(plain).unwrap_or_default();
             return Ok(Some(format!("{bom}{merged}")));
         }
-        Err("the entry cannot be added without changing other content".to_owned())
+        Err("other content of the file would change".to_owned())
     }
 
     /// The entry alone, as a complete file.
