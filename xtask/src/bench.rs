@@ -1,12 +1,11 @@
-//! `cargo xtask bench NAME`: measures the release build. The benches are a workspace of their own.
+//! `cargo xtask bench NAME`: measures the release build. The benchmarks are a workspace of their own.
 
-use crate::{Workspace, cargo};
+use crate::workspace::{Workspace, run as run_command};
 
-/// `words` are the bench's name and its options; the bench knows what they mean.
-pub(crate) fn run(words: &[&str]) -> Result<(), String> {
-    let workspace = Workspace::find()?;
+/// `words` are the benchmark's name and its options, which the benchmark parses.
+pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Result<(), String> {
     let product = ["build", "--release", "--locked", "--package", "eyelet-cli"];
-    cargo::run(cargo::command(&workspace).args(product))?;
+    run_command(workspace.cargo().args(product))?;
     let bench = ["run", "--release", "--quiet", "--locked", "--manifest-path", "bench/Cargo.toml"];
-    cargo::run(cargo::command(&workspace).args(bench).arg("--").args(words))
+    run_command(workspace.cargo().args(bench).arg("--").args(words))
 }

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::{Workspace, cargo};
+use crate::test::{built, is_root};
+use crate::workspace::Workspace;
 
 /// Other than root, who is told apart by hardly any check.
 const USER: u32 = 65534;
@@ -77,10 +78,8 @@ pub(crate) fn check(workspace: &Workspace, words: &[&str]) -> Result<(), String>
     if !strace.is_ok_and(|status| status.success()) {
         return Err("strace is missing on this machine".to_owned());
     }
-    let built = cargo::built(workspace)?.eyelet;
-    let is_root =
-        Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout.trim_ascii() == b"0");
-    let users: &[Option<u32>] = if is_root { &[None, Some(USER)] } else { &[None] };
+    let built = built(workspace)?.eyelet;
+    let users: &[Option<u32>] = if is_root() { &[None, Some(USER)] } else { &[None] };
     let shares = SCENES * users.len();
     let share = Duration::from_secs(seconds) / u32::try_from(shares).unwrap_or(1);
     let mut bad = 0;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use eyelet::tools::{Bash, BashArgs};
-use eyelet::{PrivateTemp, Root, SandboxPolicy, SandboxSettings, Spill, Tool as _, TurnContext};
+use eyelet::{PrivateTemp, Root, SandboxPolicy, SandboxSettings, OutputStore, Tool as _, TurnContext};
 use eyelet_sandbox::{Policy, Program, Raw, SandboxRequest, Supervisor, Tier};
 use serde_json::{Value, json};
 
@@ -153,7 +153,7 @@ impl Place {
     fn library(&self, command: &str) -> Contender {
         let (place, command) = (self.clone(), command.to_owned());
         let call = move || {
-            let turn = session(&place)?.with_spill(Arc::new(Spill::session(&place.temp)));
+            let turn = session(&place)?.with_output_store(Arc::new(OutputStore::session(&place.temp)));
             let start = Instant::now();
             run(&turn, &command)?;
             Ok(start.elapsed())
@@ -326,7 +326,6 @@ fn session(place: &Place) -> Result<TurnContext> {
     Ok(turn
         .with_root(Root::open(workspace).map_err(said)?)
         .with_environment(std::env::vars_os().collect())
-        .with_data_alone()
         .with_sandbox_settings(Arc::new(settings)))
 }
 

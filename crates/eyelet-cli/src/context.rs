@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
 use eyelet::{
-    Hidden, PrivateTemp, Reach, Root, SandboxPolicy, SandboxSettings, Spill, TurnContext,
+    DenyList, OutputStore, PathScope, PrivateTemp, Root, SandboxPolicy, SandboxSettings,
+    TurnContext,
 };
 use eyelet_sandbox::{Network, Strictness, Supervisor, Tier, TierChoice};
 
@@ -17,15 +18,15 @@ use crate::flags::ContextFlags;
 /// not sandboxed by default: people act with their own rights.
 pub(crate) fn build(flags: &ContextFlags) -> Result<TurnContext, Failure> {
     let policy = flags.sandbox.map_or(SandboxPolicy::Full, Into::into);
-    let spill = limited(Spill::per_user(temp_dir()), flags);
+    let spill = limited(OutputStore::per_user(temp_dir()), flags);
     let turn = unconfined(flags, policy, PrivateTemp::for_one_call)?;
-    let mut turn = turn.with_spill(Arc::new(spill));
+    let mut turn = turn.with_output_store(Arc::new(spill));
     for root in roots(flags)? {
         turn = turn.with_root(root);
     }
     let folders: Vec<_> = turn.roots().map(Path::to_owned).collect();
     let turn = with_hidden(flags, turn, &folders)?;
-    Ok(if flags.read_anywhere { turn.with_reach(Reach::Everything) } else { turn })
+    Ok(if flags.read_anywhere { turn.with_path_scope(PathScope::Everything) } else { turn })
 }
 
 /// Adds the deny list: the globs of `--deny` below `roots`, and secrets if anything is confined.
@@ -38,17 +39,17 @@ pub(crate) fn with_hidden(
         !flags.roots.is_empty() || flags.read_anywhere || turn.sandbox() != SandboxPolicy::Full;
     let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let hidden = match home {
-        Some(home) if is_confined => Hidden::nothing().with_secrets_of(&home),
-        Some(_) | None => Hidden::nothing(),
+        Some(home) if is_confined => DenyList::empty().with_secrets_in(&home),
+        Some(_) | None => DenyList::empty(),
     };
     let mut folders: Vec<_> = roots.iter().map(PathBuf::as_path).collect();
     if folders.is_empty() {
         folders.push(turn.cwd());
     }
-    let deny = |hidden: Hidden, glob: &String| hidden.with_denied(glob, &folders);
+    let deny = |hidden: DenyList, glob: &String| hidden.with_glob(glob, &folders);
     let hidden = flags.denied.iter().try_fold(hidden, deny);
     let hidden = hidden.map_err(|error| Failure::usage(error.message))?;
-    Ok(turn.with_hidden(hidden))
+    Ok(turn.with_deny_list(hidden))
 }
 
 /// Creates the private temp directory of commands inside the given one. It lasts as long as this process.
@@ -105,7 +106,7 @@ pub(crate) fn temp_dir() -> PathBuf {
 }
 
 /// Applies `--spill-bytes`.
-pub(crate) fn limited(spill: Spill, flags: &ContextFlags) -> Spill {
+pub(crate) fn limited(spill: OutputStore, flags: &ContextFlags) -> OutputStore {
     match flags.spill_bytes {
         Some(bytes) => spill.with_limits(bytes, bytes.saturating_mul(4)),
         None => spill,

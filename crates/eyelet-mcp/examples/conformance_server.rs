@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use eyelet::{
-    Attachment, ErrorCode, Load, Reach, Report, SandboxPolicy, Spill, Tool, ToolDefinition,
-    ToolError, ToolRouter, TurnContext,
+    Attachment, ErrorCode, Load, OutputStore, PathScope, Report, SandboxPolicy, Tool,
+    ToolDefinition, ToolError, ToolRouter, TurnContext,
 };
 use eyelet_mcp::{Http, Options, ReplyForm, Token, WorkingDirectory, serve_http};
 use serde::{Deserialize, Serialize};
@@ -138,13 +138,13 @@ impl Report for Answer {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let spill = Arc::new(Spill::session(std::env::temp_dir()));
+    let spill = Arc::new(OutputStore::session(std::env::temp_dir()));
     let turn = TurnContext::new(std::env::current_dir()?, SandboxPolicy::Off)?;
     let options = Options {
-        turn: turn.with_spill(Arc::clone(&spill)),
+        turn: turn.with_output_store(Arc::clone(&spill)),
         spill,
         ceiling: Vec::new(),
-        reach: Reach::Roots,
+        reach: PathScope::Roots,
         working_directory: WorkingDirectory::Inherited,
         reply: ReplyForm::Text,
         reply_bytes: None,

@@ -29,7 +29,7 @@ pub(crate) fn run_server(
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(serve(server));
     runtime.shutdown_background();
-    spill.end();
+    spill.close();
     served
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eyelet::{Reach, Root, Spill, TurnContext};
+use eyelet::{OutputStore, PathScope, Root, TurnContext};
 
 /// How a server runs.
 #[derive(Debug)]
@@ -10,11 +10,11 @@ pub struct Options {
     /// The surroundings of every call, without roots.
     pub turn: TurnContext,
     /// The folder of this server, removed when it ends.
-    pub spill: Arc<Spill>,
+    pub spill: Arc<OutputStore>,
     /// The directories that calls are confined to; a client's roots can only narrow them.
     pub ceiling: Vec<Arc<Root>>,
     /// Whether tools that take a path are confined at all.
-    pub reach: Reach,
+    pub reach: PathScope,
     /// Whether the working directory was asked for.
     pub working_directory: WorkingDirectory,
     /// The form of replies.

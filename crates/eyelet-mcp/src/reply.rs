@@ -1,7 +1,7 @@
 //! Renders the outcome of a tool as a `tools/call` result.
 
 use base64::Engine as _;
-use eyelet::{Attached, Attachment, Envelope, FunctionCallError, ToolOutput};
+use eyelet::{Attachment, AttachmentMode, Envelope, FunctionCallError, ToolOutput};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
 }
 
 fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
-    let envelope = Envelope::of(outcome, Attached::LeftOut);
+    let envelope = Envelope::new(outcome, AttachmentMode::Omit);
     if envelope.ok { success(envelope.to_json()) } else { failure(envelope.to_json()) }
 }
 

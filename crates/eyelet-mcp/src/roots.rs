@@ -29,7 +29,7 @@ pub(crate) fn turn_context(options: &Options, uris: Option<&[String]>) -> TurnCo
         Some(Ok(moved)) => moved,
         Some(Err(_)) | None => turn,
     };
-    turn.confined_to(roots).with_reach(options.reach)
+    turn.confined_to(roots).with_path_scope(options.reach)
 }
 
 /// The intersection of both. Without a ceiling, the client's roots apply unchanged.

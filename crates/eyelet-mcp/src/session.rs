@@ -197,7 +197,7 @@ impl ServerHandler for Session {
         let turn = if self.server.options.reply.is_budgeted() {
             turn.with_reply_budget(self.budget(&context))
         } else {
-            turn.with_data_alone()
+            turn
         };
         let raw = raw_arguments(&context).filter(|raw| raw != "null");
         let arguments = raw.or_else(|| serde_json::to_string(&request.arguments?).ok());

@@ -63,7 +63,7 @@ pub enum TierChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The path, absolute and without links.
-    #[serde(with = "raw_path")]
+    #[serde(serialize_with = "serialize_path", deserialize_with = "deserialize_path")]
     pub path: PathBuf,
     /// The device and the number of the directory that has to be there.
     pub identity: (u64, u64),
@@ -73,7 +73,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// The file to execute.
-    #[serde(with = "raw_path")]
+    #[serde(serialize_with = "serialize_path", deserialize_with = "deserialize_path")]
     pub file: PathBuf,
     /// Its arguments, without its name.
     pub arguments: Vec<Raw>,
@@ -96,6 +96,8 @@ pub struct SandboxRequest {
     pub roots: Vec<Place>,
     /// The session's private temp folder.
     pub private_temp: Option<Place>,
+    /// The user's home. If it lies below `/tmp`, it stays readable behind the private temp directory.
+    pub home: Option<Place>,
     /// The folder of kept streams, which it may read.
     pub spill: Option<Place>,
     /// Files and folders that it does not see, absolute.
@@ -120,6 +122,7 @@ impl SandboxRequest {
             strictness: Strictness::Ordinary,
             roots: Vec::new(),
             private_temp: None,
+            home: None,
             spill: None,
             hidden: Vec::new(),
             denies_globs: false,
@@ -161,7 +164,9 @@ impl<'de> Deserialize<'de> for Raw {
 
 /// A path that need not be UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RawPath(#[serde(with = "raw_path")] pub PathBuf);
+pub struct RawPath(
+    #[serde(serialize_with = "serialize_path", deserialize_with = "deserialize_path")] pub PathBuf,
+);
 
 impl<P: Into<PathBuf>> From<P> for RawPath {
     fn from(path: P) -> Self {
@@ -175,14 +180,10 @@ impl AsRef<Path> for RawPath {
     }
 }
 
-mod raw_path {
-    use super::{Deserialize, Deserializer, Path, PathBuf, Raw, Serialize, Serializer};
+fn serialize_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    Raw(path.into()).serialize(serializer)
+}
 
-    pub(super) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-        Raw(path.into()).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-        Raw::deserialize(from).map(|raw| PathBuf::from(raw.0))
-    }
+fn deserialize_path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+    Raw::deserialize(from).map(|raw| PathBuf::from(raw.0))
 }

@@ -7,7 +7,7 @@
     reason = "a program, not a library"
 )]
 
-use eyelet::{Attached, Envelope, SandboxPolicy, ToolInvocation, ToolRouter, TurnContext};
+use eyelet::{AttachmentMode, Envelope, SandboxPolicy, ToolInvocation, ToolRouter, TurnContext};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turn = TurnContext::new(std::env::current_dir()?, SandboxPolicy::Off)?;
@@ -16,6 +16,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Ok(output) = &outcome {
         println!("{}", output.function()?.content);
     }
-    println!("{}", Envelope::of(&outcome, Attached::LeftOut).to_json());
+    println!("{}", Envelope::new(&outcome, AttachmentMode::Omit).to_json());
     Ok(())
 }

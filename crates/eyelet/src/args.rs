@@ -1,5 +1,4 @@
-//! How arguments are read: leniently where models are careless, strictly where a slip would pass
-//! in silence.
+//! Parses tool arguments: lenient with numbers and blanks, strict with unknown fields.
 
 use std::fmt;
 
@@ -8,11 +7,11 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::bound::names;
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::MAX_ARGUMENT_BYTES;
+use crate::text::escape;
 
-/// Parses the JSON text of a call into a tool's arguments. One wording for every way to fail.
+/// Parses the JSON text of a call into a tool's arguments. All errors have the same form.
 pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolError> {
     if arguments.len() > MAX_ARGUMENT_BYTES {
         return Err(ToolError::new(
@@ -20,7 +19,7 @@ pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolError
             format!("arguments are {} bytes, above {MAX_ARGUMENT_BYTES}", arguments.len()),
         ));
     }
-    // A derived struct would also take a JSON array, field by field in order.
+    // A derived struct would also accept a JSON array of its fields.
     let first = arguments.trim_start_matches([' ', '\t', '\n', '\r']).chars().next();
     let parsed = match first {
         Some('{') | None => serde_json::from_str(arguments),
@@ -34,17 +33,17 @@ pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolError
     })
 }
 
-/// The field whose value is what the error is about. Errors about a field's name tell it themselves.
+/// The field whose value caused the error. Errors about a field's name contain the name already.
 fn field_of(error: &serde_json::Error, arguments: &str) -> Option<String> {
     let before = arguments.split_inclusive('\n').take(error.line().checked_sub(1)?);
     let place = before.map(str::len).sum::<usize>() + error.column();
     let found = serde_json::Deserializer::from_str(arguments)
         .deserialize_map(FieldAt { arguments, place })
         .ok()?;
-    found.map(|name| names::shown_text(&name).into_owned())
+    found.map(|name| escape::text(&name).into_owned())
 }
 
-/// Finds the field whose value stands at a place in the text.
+/// Finds the field whose value is at a position in the text.
 struct FieldAt<'a> {
     arguments: &'a str,
     place: usize,
@@ -74,7 +73,7 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
     deserializer.deserialize_any(NumberVisitor)
 }
 
-/// A string of which the empty one means that it is absent; `null` is none too.
+/// An optional string; empty and `null` count as absent.
 pub(crate) fn blank_as_none<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {

@@ -1,15 +1,15 @@
-//! The tools as data, in the forms that hosts expect.
+//! The tool definitions as JSON, in the formats that hosts expect.
 
 use serde_json::{Value, json};
 
 use crate::tool::ToolDefinition;
 
-/// Whose form of a tool's definition.
+/// The format of a tool definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefinitionFormat {
     /// The Model Context Protocol's `tools/list`.
     Mcp,
-    /// The function tools of chat APIs in OpenAI's form.
+    /// The function tools of OpenAI's chat API.
     OpenAi,
     /// The tools of Anthropic's messages API.
     Anthropic,

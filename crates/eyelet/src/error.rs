@@ -1,4 +1,4 @@
-//! What goes wrong, in two kinds: what a model can answer, and what only the host can.
+//! Errors of two kinds: for the model, and for the host only.
 
 use std::fmt;
 use std::io;
@@ -11,31 +11,31 @@ use serde::Serialize;
 pub enum ErrorCode {
     /// Bad arguments: wrong JSON, a number out of range, a bad pattern or glob.
     InvalidInput,
-    /// No tool of that name is offered.
+    /// There is no tool of that name.
     UnknownTool,
     /// The file or directory does not exist.
     NotFound,
     /// The system refused access.
     PermissionDenied,
-    /// The path lies outside the roots that the call is confined to.
+    /// The path is outside of the roots.
     OutsideRoot,
-    /// A directory was needed, and the path is something else.
+    /// The path is not a directory.
     NotADirectory,
-    /// A regular file was needed, and the path is something else.
+    /// The path is not a regular file.
     NotAFile,
-    /// The answer or the input is above a hard limit.
+    /// The reply or the input exceeds a hard limit.
     TooLarge,
-    /// The time limit was reached before there was an answer.
+    /// The time limit was reached before there was a result.
     TimedOut,
     /// The caller cancelled the call.
     Cancelled,
     /// The search engine failed or is missing.
     SearchFailed,
-    /// The sandbox that was asked for cannot be enforced here.
+    /// The sandbox policy cannot be enforced here.
     SandboxUnavailable,
     /// Too many calls at once.
     Busy,
-    /// Any other failure of the system.
+    /// Any other system error.
     IoError,
 }
 
@@ -58,7 +58,7 @@ impl ErrorCode {
         ErrorCode::IoError,
     ];
 
-    /// The code as it stands in the envelope.
+    /// The code's name in the envelope.
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorCode::InvalidInput => "invalid_input",
@@ -78,8 +78,8 @@ impl ErrorCode {
         }
     }
 
-    /// The code for an error of the system.
-    pub fn of_io(error: &io::Error) -> ErrorCode {
+    /// The code of a system error.
+    pub fn from_io(error: &io::Error) -> ErrorCode {
         use io::ErrorKind;
         let kind = error.kind();
         if kind == ErrorKind::NotFound {
@@ -102,14 +102,14 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// A failure that a model can read and answer: a closed code and one plain sentence.
+/// An error that a model can read and react to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolError {
-    /// What kind of failure it is.
+    /// The kind of error.
     pub code: ErrorCode,
-    /// What is wrong and what would work: lower case, no full stop.
+    /// What failed and what to do, in lower case without a full stop.
     pub message: String,
-    /// More, for a program, where there is more to say.
+    /// More details for programs, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<serde_json::Value>,
 }
@@ -120,14 +120,14 @@ impl ToolError {
         ToolError { code, message: message.into(), details: None }
     }
 
-    /// Arguments that cannot be served.
+    /// An `invalid_input` error.
     pub fn invalid_input(message: impl Into<String>) -> Self {
         ToolError::new(ErrorCode::InvalidInput, message)
     }
 
-    /// `what: <system error>`, with the code that the system's error has.
+    /// `what: <system error>`, with the code of the system error.
     pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
-        ToolError::new(ErrorCode::of_io(error), format!("{what}: {error}"))
+        ToolError::new(ErrorCode::from_io(error), format!("{what}: {error}"))
     }
 }
 
@@ -142,9 +142,9 @@ impl std::error::Error for ToolError {}
 /// How a call through the router fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FunctionCallError {
-    /// For the model: it can correct its arguments or do something else.
+    /// For the model, which can correct its arguments or try something else.
     RespondToModel(ToolError),
-    /// For the host alone: a bug or a broken host. No argument of a model leads here.
+    /// For the host: a bug or a broken host. No argument of a model causes it.
     Fatal(String),
 }
 

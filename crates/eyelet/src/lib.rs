@@ -1,13 +1,15 @@
-//! Small, reinforced windows onto a machine for AI agents.
+//! Tools for AI agents with bounded output: list a directory, search files, read a file, run a
+//! command.
 //!
-//! Four tools, each of which answers within bounds, says truthfully what it left out and tells how
-//! to get the rest: [`tools::ListDir`], [`tools::GrepFiles`], [`tools::Read`], [`tools::Bash`].
+//! Each of the four tools limits its reply, says what is truncated and how to continue:
+//! [`tools::ListDir`], [`tools::GrepFiles`], [`tools::Read`], [`tools::Bash`].
 //!
 //! # Layout
 //!
-//! A call comes as a [`ToolInvocation`] with a [`TurnContext`]; [`ToolRouter`] finds the tool; the
-//! tool returns a typed report; [`ToolOutput`] renders it in either dialect. Inside, `bound` cuts
-//! and pages and does no I/O, `world` holds all contact with the system, `tools` joins the two.
+//! A host passes a [`ToolInvocation`] with a [`TurnContext`] to [`ToolRouter`], which finds the
+//! tool. The tool returns a typed report, and [`ToolOutput`] renders it in either dialect. Inside,
+//! `text` is pure code; `paths`, `fs`, `search`, `exec` and `saved_output` access the system;
+//! `tools` connects the two.
 //!
 //! # A tool with typed arguments
 //!
@@ -21,44 +23,55 @@
 //! # Ok::<(), eyelet::ToolError>(())
 //! ```
 //!
-//! # A name and JSON through the router
+//! # A tool by name with JSON arguments
 //!
 //! ```
-//! use eyelet::{Attached, Envelope, SandboxPolicy, ToolInvocation, ToolRouter, TurnContext};
+//! use eyelet::{AttachmentMode, Envelope, SandboxPolicy, ToolInvocation, ToolRouter, TurnContext};
 //!
 //! let turn = TurnContext::new("/", SandboxPolicy::Off)?;
 //! let outcome = ToolRouter::new().call(&ToolInvocation::new("read", r#"{"path":"/"}"#, &turn));
-//! let envelope = Envelope::of(&outcome, Attached::LeftOut).to_json();
+//! let envelope = Envelope::new(&outcome, AttachmentMode::Omit).to_json();
 //! assert!(envelope.starts_with(r#"{"ok":false,"error":{"code":"not_a_file""#));
 //! # Ok::<(), eyelet::ToolError>(())
 //! ```
 
 mod args;
-mod bound;
-mod call;
+mod cancel;
+mod context;
+mod cpu_count;
 mod definitions;
+mod environment;
 mod error;
+mod exec;
+mod fs;
+mod invocation;
 pub mod limits;
 mod output;
+mod paths;
+mod progress;
 mod router;
-mod sandbox;
+mod sandbox_settings;
+mod saved_output;
+mod search;
+mod text;
 mod tool;
 pub mod tools;
-mod world;
 
-pub use bound::budget::ReplyBudget;
-pub use bound::names::is_escaped;
-pub use call::{
-    CancelFlag, Environment, Progress, Reach, SandboxPolicy, SearchEngine, ToolInvocation,
-    ToolPayload, TurnContext,
-};
+pub use cancel::CancelFlag;
+pub use context::{PathScope, SearchEngine, TurnContext};
 pub use definitions::{DefinitionFormat, render_definitions};
+pub use environment::Environment;
 pub use error::{ErrorCode, FunctionCallError, ToolError};
-pub use output::{Attached, Attachment, Envelope, FunctionOutput, Report, ToolOutput};
+pub use invocation::{ToolInvocation, ToolPayload};
+pub use output::{Attachment, AttachmentMode, Envelope, FunctionOutput, Report, ToolOutput};
+pub use paths::confined_path::ConfinedPath;
+pub use paths::deny_list::{DenyList, SECRETS};
+pub use paths::root::Root;
+pub use progress::Progress;
 pub use router::ToolRouter;
-pub use sandbox::SandboxSettings;
+pub use sandbox_settings::{SandboxPolicy, SandboxSettings};
+pub use saved_output::output_store::OutputStore;
+pub use saved_output::private_temp::PrivateTemp;
+pub use text::escape::is_escaped;
+pub use text::reply_budget::ReplyBudget;
 pub use tool::{Load, Tool, ToolDefinition};
-pub use world::confine::{ConfinedPath, Root};
-pub use world::hidden::{Hidden, SECRETS};
-pub use world::private_temp::PrivateTemp;
-pub use world::spill::Spill;

@@ -1,17 +1,17 @@
-//! The numbers that hold for every tool. A tool's own numbers stand at the top of its file.
+//! The limits of all tools. A tool's own limits are at the top of its file.
 
 use std::time::Duration;
 
-/// No answer is larger than this, in bytes as rendered.
+/// The most bytes of a rendered reply.
 pub const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 
-/// How long `list_dir`, `grep_files` and `read` may work on one call.
+/// The time limit of `list_dir`, `grep_files` and `read`.
 pub const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// Arguments above this many bytes of JSON are refused unread.
+/// The most bytes of JSON arguments.
 pub const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// How often long work looks at its deadline and cancel flag: at least once in this time.
+/// Long work checks the deadline and the cancel flag at least this often.
 pub const STOP_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How many commands a server runs at once.
@@ -23,24 +23,24 @@ pub const MAX_WALKS: usize = 4;
 /// How many calls that read one file a server runs at once.
 pub const MAX_READS: usize = 32;
 
-/// How many calls of a kind wait while as many as may run do; one more is `busy`.
+/// How many calls of a kind may wait; one more is `busy`.
 pub const MAX_QUEUE: usize = 128;
 
-/// One number that bounds a tool, as `eyelet limits` and the README show it.
+/// One limit, as `eyelet limits` and the README show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// What is bounded.
+    /// What is limited.
     pub what: &'static str,
-    /// The number.
+    /// The limit.
     pub value: u64,
-    /// What it counts.
+    /// The unit of the limit.
     pub unit: &'static str,
     /// What happens at the limit.
     pub beyond: &'static str,
 }
 
-/// The limits of every tool together.
-pub const EVERYONE: &[Limit] = &[
+/// The limits of all tools.
+pub const ALL_TOOLS: &[Limit] = &[
     Limit {
         what: "an answer",
         value: MAX_ANSWER_BYTES as u64,

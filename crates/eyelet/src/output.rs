@@ -1,4 +1,4 @@
-//! One typed report, two dialects. This is the only place that renders an answer.
+//! Renders a typed report in two dialects. Only this module renders replies.
 
 use std::fmt;
 
@@ -8,39 +8,40 @@ use serde::Serialize;
 use crate::error::{ErrorCode, FunctionCallError, ToolError};
 use crate::limits::MAX_ANSWER_BYTES;
 
-/// What a tool found, before anyone has asked for a dialect.
+/// The result of a tool, before it is rendered.
 ///
-/// Its `Serialize` form is the `data` of the envelope; its keys stand in the order of the fields.
+/// Its `Serialize` form is the `data` of the envelope, with keys in the order of the fields.
 pub trait Report: Serialize + Send + 'static {
-    /// The text that the function dialect shows.
+    /// The text of the function dialect.
     fn content(&self) -> String;
 
-    /// Whether the tool found what was asked. (That it ran is said by there being a report.)
+    /// Whether the tool found what was requested. (A report exists only if the tool ran.)
     fn success(&self) -> bool;
 
-    /// The text of a reply to a model. It keeps to the turn's [`ReplyBudget`](crate::ReplyBudget),
-    /// and says how to go on even where the function dialect's text does not.
+    /// The text of a reply to a model. It stays within the turn's
+    /// [`ReplyBudget`](crate::ReplyBudget) and says how to continue, even if the function dialect
+    /// does not.
     fn reply(&self) -> String {
         self.content()
     }
 
-    /// How many bytes the tool had and does not show, as far as it knows.
+    /// How many bytes are not shown, as far as the tool knows.
     fn withheld_bytes(&self) -> u64 {
         0
     }
 
-    /// Where the next page starts, if there is more than this answer shows.
+    /// The offset of the next page, if there is one.
     fn next_offset(&self) -> Option<u64> {
         None
     }
 
-    /// Bytes that belong to the answer and are not text.
+    /// Binary data that belongs to the reply.
     fn attachment(&self) -> Option<Attachment<'_>> {
         None
     }
 }
 
-/// Bytes beside the text of an answer: an image.
+/// Binary data in addition to the text: an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attachment<'a> {
     /// The type, such as `image/png`.
@@ -49,16 +50,16 @@ pub struct Attachment<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Whether the envelope carries an answer's [`Attachment`].
+/// Whether the envelope contains the [`Attachment`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attached {
+pub enum AttachmentMode {
     /// As `base64` in `data`.
     Inline,
-    /// Left out: the door sends it in its own way, or not at all.
-    LeftOut,
+    /// Omitted: the interface sends it in another form, or not at all.
+    Omit,
 }
 
-/// The answer of a call that ran.
+/// The result of a call that ran.
 pub struct ToolOutput {
     report: Box<dyn ErasedReport>,
 }
@@ -89,22 +90,22 @@ impl ToolOutput {
         Ok(reply)
     }
 
-    /// How many bytes the tool had and does not show, as far as it knows.
+    /// How many bytes are not shown, as far as the tool knows.
     pub fn withheld_bytes(&self) -> u64 {
         self.report.withheld_bytes()
     }
 
-    /// Whether the tool found what was asked.
+    /// Whether the tool found what was requested.
     pub fn success(&self) -> bool {
         self.report.success()
     }
 
-    /// Where the next page starts, if there is more than this answer shows.
+    /// The offset of the next page, if there is one.
     pub fn next_offset(&self) -> Option<u64> {
         self.report.next_offset()
     }
 
-    /// Bytes that belong to the answer and are not text.
+    /// Binary data that belongs to the reply.
     pub fn attachment(&self) -> Option<Attachment<'_>> {
         self.report.attachment()
     }
@@ -113,11 +114,11 @@ impl ToolOutput {
     ///
     /// # Errors
     /// `too_large` above [`MAX_ANSWER_BYTES`].
-    pub fn data(&self, attached: Attached) -> Result<String, FunctionCallError> {
+    pub fn data(&self, attached: AttachmentMode) -> Result<String, FunctionCallError> {
         let mut json = self.report.data().map_err(|error| {
             FunctionCallError::Fatal(format!("the report cannot be written as JSON: {error}"))
         })?;
-        if let (Attached::Inline, Some(attachment)) = (attached, self.report.attachment()) {
+        if let (AttachmentMode::Inline, Some(attachment)) = (attached, self.report.attachment()) {
             if json.pop() == Some('}') {
                 json.push_str(",\"base64\":\"");
                 base64::engine::general_purpose::STANDARD
@@ -141,7 +142,7 @@ impl fmt::Debug for ToolOutput {
 pub struct FunctionOutput {
     /// The text for the model.
     pub content: String,
-    /// Whether the tool found what was asked.
+    /// Whether the tool found what was requested.
     pub success: Option<bool>,
 }
 
@@ -150,15 +151,15 @@ pub struct FunctionOutput {
 pub struct Envelope {
     /// Whether the tool ran.
     pub ok: bool,
-    /// What it found, as JSON text.
+    /// The result as JSON text.
     pub data: Option<String>,
-    /// Why it did not run.
+    /// Why the call failed.
     pub error: Option<ToolError>,
 }
 
 impl Envelope {
-    /// The envelope of what the router returned. A `Fatal` is told as an `io_error`.
-    pub fn of(outcome: &Result<ToolOutput, FunctionCallError>, attached: Attached) -> Self {
+    /// The envelope of a router result. A `Fatal` becomes an `io_error`.
+    pub fn new(outcome: &Result<ToolOutput, FunctionCallError>, attached: AttachmentMode) -> Self {
         let data = match outcome {
             Ok(output) => output.data(attached),
             Err(error) => Err(error.clone()),
@@ -173,16 +174,16 @@ impl Envelope {
         Envelope { ok: false, data: None, error: Some(error) }
     }
 
-    /// The envelope as one line of JSON, without a newline at its end.
+    /// The envelope as one line of JSON, without a trailing newline.
     pub fn to_json(&self) -> String {
         self.to_string()
     }
 }
 
-/// One line of JSON, without a newline at its end.
+/// One line of JSON, without a trailing newline.
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // By hand: an answer of megabytes is not to be parsed and written once more.
+        // Written by hand: a reply of megabytes must not be parsed and serialised again.
         if let Some(data) = &self.data {
             f.write_str("{\"ok\":true,\"data\":")?;
             f.write_str(data)?;
@@ -194,7 +195,7 @@ impl fmt::Display for Envelope {
     }
 }
 
-/// A report whose type the router need not know. The blanket below is its only implementer.
+/// A report without its type. Only the blanket implementation below implements it.
 trait ErasedReport: Send {
     fn content(&self) -> String;
     fn success(&self) -> bool;
@@ -229,7 +230,7 @@ impl<R: Report> ErasedReport for R {
     }
 }
 
-/// The `data` of a tool whose answer is its text.
+/// The `data` of a tool whose result is text.
 #[derive(Serialize)]
 pub(crate) struct TextData {
     content: String,
@@ -237,7 +238,7 @@ pub(crate) struct TextData {
 }
 
 impl TextData {
-    pub(crate) fn of(report: &impl Report) -> Self {
+    pub(crate) fn new(report: &impl Report) -> Self {
         TextData { content: report.content(), success: report.success() }
     }
 }
@@ -249,7 +250,7 @@ fn within_cap(bytes: usize) -> Result<(), FunctionCallError> {
     Err(too_large_answer().into())
 }
 
-/// The error for an answer above the last cap.
+/// The error of a reply above the hard limit.
 pub(crate) fn too_large_answer() -> ToolError {
     ToolError::new(
         ErrorCode::TooLarge,

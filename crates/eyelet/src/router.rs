@@ -1,9 +1,9 @@
-//! From a tool's name and its arguments as JSON to an answer.
+//! Finds a tool by name and calls it with JSON arguments.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::call::{ToolInvocation, ToolPayload};
 use crate::error::{ErrorCode, FunctionCallError, ToolError};
+use crate::invocation::{ToolInvocation, ToolPayload};
 use crate::output::ToolOutput;
 use crate::tool::{ErasedTool, Tool, ToolDefinition};
 use crate::tools;
@@ -25,42 +25,46 @@ impl Default for ToolRouter {
 }
 
 impl ToolRouter {
-    /// A router with every tool of the list.
+    /// A router with all tools of this crate.
     pub fn new() -> Self {
-        tools::all()
+        tools::all().into_iter().fold(ToolRouter::empty(), ToolRouter::with_boxed)
     }
 
-    /// A router with no tools, to be filled with [`ToolRouter::with`].
+    /// A router without tools, to be filled with [`ToolRouter::with`].
     pub fn empty() -> Self {
         ToolRouter { tools: Vec::new() }
     }
 
-    /// Adds a tool; one of the same name is replaced.
+    /// Adds a tool; replaces one of the same name.
     #[must_use]
-    pub fn with(mut self, tool: impl Tool) -> Self {
+    pub fn with(self, tool: impl Tool) -> Self {
+        self.with_boxed(Box::new(tool))
+    }
+
+    fn with_boxed(mut self, tool: Box<dyn ErasedTool>) -> Self {
         let name = tool.name();
         self.tools.retain(|entry| entry.name != name);
-        self.tools.push(Entry { name, tool: Box::new(tool) });
+        self.tools.push(Entry { name, tool });
         self
     }
 
-    /// Offers only the tools of these names.
+    /// Keeps only the tools of these names.
     #[must_use]
     pub fn only(mut self, names: &[impl AsRef<str>]) -> Self {
         self.tools.retain(|entry| names.iter().any(|name| name.as_ref() == entry.name));
         self
     }
 
-    /// What each tool says of itself, in the order of the list.
+    /// The definitions of all tools, in order.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|entry| entry.tool.definition()).collect()
     }
 
-    /// Runs one call. The result renders either dialect.
+    /// Runs one call. The result can be rendered in either dialect.
     ///
     /// # Errors
-    /// [`FunctionCallError::RespondToModel`] for what the model can answer, an unknown tool among
-    /// it; [`FunctionCallError::Fatal`] where the tool panicked.
+    /// [`FunctionCallError::RespondToModel`] for errors that the model can react to, such as an
+    /// unknown tool; [`FunctionCallError::Fatal`] if the tool panicked.
     pub fn call(&self, invocation: &ToolInvocation<'_>) -> Result<ToolOutput, FunctionCallError> {
         let ToolPayload::Function { arguments } = &invocation.payload;
         let Some(entry) = self.tools.iter().find(|entry| entry.name == invocation.tool_name) else {
@@ -79,8 +83,8 @@ impl ToolRouter {
     }
 }
 
-/// A name that came from outside, short and on one line.
+/// A name from a model, shortened and on one line.
 fn shown(name: &str) -> String {
-    let name = crate::bound::names::shown_text(name);
-    crate::bound::cut::at_most(&name, 100).to_owned()
+    let name = crate::text::escape::text(name);
+    crate::text::truncate::at_most(&name, 100).to_owned()
 }

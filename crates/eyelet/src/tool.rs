@@ -1,79 +1,84 @@
-//! What a tool is, and the one place where its types are erased for the router.
+//! The trait of a tool, and its type-erased form for the router.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::args;
-use crate::call::TurnContext;
+use crate::context::TurnContext;
 use crate::error::{FunctionCallError, ToolError};
 use crate::limits::Limit;
 use crate::output::{Report, ToolOutput};
 
 /// A tool: typed arguments in, a typed report out.
 ///
-/// It knows no dialect and no wire, and opens no path but those that
-/// [`TurnContext::resolve_path`] made.
+/// It does not know how the report is rendered or sent, and opens only paths from
+/// [`TurnContext::resolve_path`].
 pub trait Tool: Send + Sync + 'static {
-    /// What it is called with.
+    /// The arguments.
     type Args: DeserializeOwned;
-    /// What it answers.
+    /// The result.
     type Report: Report;
 
-    /// What a model is told about it.
+    /// The definition for models and hosts.
     fn definition(&self) -> ToolDefinition;
 
-    /// The name it is called by, the definition's. A tool that says it here as well spares a host
-    /// that only calls it the making of its definition.
+    /// The tool's name. Override to avoid building the definition just to get the name.
     fn name(&self) -> &'static str {
         self.definition().name
     }
 
-    /// Does the work.
+    /// Runs the tool.
     ///
     /// # Errors
-    /// What a model can answer: bad arguments, a path it may not reach, a system that says no.
+    /// Errors that a model can react to: invalid arguments, a path outside of the roots, a system
+    /// error.
     fn run(&self, args: Self::Args, turn: &TurnContext) -> Result<Self::Report, ToolError>;
 }
 
-/// What a model, a host and a person are told about a tool.
+/// The definition of a tool for models, hosts and people.
 #[derive(Clone, Debug)]
 pub struct ToolDefinition {
-    /// The name it is called by.
+    /// The tool's name.
     pub name: &'static str,
     /// A short name for people.
     pub title: &'static str,
-    /// When to use it, how to page, and its numbers.
+    /// When to use it, how to page, and its limits.
     pub description: String,
     /// The JSON schema of its arguments.
     pub input_schema: Value,
     /// Whether it only reads.
     pub read_only: bool,
-    /// What a call costs the machine.
+    /// The load of a call.
     pub load: Load,
-    /// What a running call counts: `files searched`.
+    /// What progress counts, such as `files searched`.
     pub counts: &'static str,
-    /// The numbers that bound it.
+    /// Its limits.
     pub limits: Vec<Limit>,
 }
 
-/// What a call costs the machine. A host runs only so many of a kind at once.
+/// The load of a call. A host limits how many calls of each kind run at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Reads one file.
     Read,
-    /// Walks through a tree.
+    /// Walks a tree.
     Walk,
     /// Runs a command.
     Command,
 }
 
-/// A tool whose types the router need not know. The blanket below is its only implementer.
+/// A tool without its types. Only the blanket implementation below implements it.
 pub(crate) trait ErasedTool: Send + Sync {
+    fn name(&self) -> &'static str;
     fn definition(&self) -> ToolDefinition;
     fn call(&self, arguments: &str, turn: &TurnContext) -> Result<ToolOutput, FunctionCallError>;
 }
 
 impl<T: Tool> ErasedTool for T {
+    fn name(&self) -> &'static str {
+        Tool::name(self)
+    }
+
     fn definition(&self) -> ToolDefinition {
         Tool::definition(self)
     }

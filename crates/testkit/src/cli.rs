@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
-use crate::{TempTree, eyelet_bin};
+use crate::programs::eyelet_bin;
+use crate::tree::TempTree;
 
 /// The command `eyelet` in the tree, with an environment without terminal settings.
 pub fn command(tree: &TempTree) -> Command {

@@ -5,8 +5,8 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use crate::TempTree;
 use crate::cli::command;
+use crate::tree::TempTree;
 use serde_json::{Value, json};
 
 /// A timeout that is long enough on the busiest machine.

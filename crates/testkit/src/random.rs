@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use crate::TempTree;
+use crate::tree::TempTree;
 
 /// Runs `body` for `count` seeds. One that fails is printed; `EYELET_TEST_SEED` repeats it alone.
 pub fn each_seed(count: u64, mut body: impl FnMut(&mut fastrand::Rng)) {

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use fastrand::Rng;
 
-use crate::TempTree;
 use crate::random_words::{GLOBS, INCLUDES, LINES, NAMES, PATTERNS};
+use crate::tree::TempTree;
 
 /// A random tree with ignore files, repositories, odd names and odd contents, and the home folder
 /// of a user who may have excludes of their own.

@@ -10,8 +10,8 @@ use rustix::process::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::TempTree;
 use crate::cli::command;
+use crate::tree::TempTree;
 
 /// The flags for the first tier: namespaces.
 pub const FIRST: &[&str] = &["--sandbox", "workspace-write"];

@@ -6,7 +6,6 @@ use super::{ERRORS, Scene, Seen, Stage};
 
 /// How the output comes here, and where it goes.
 const CALLS: &[&str] = &[
-    "splice",
     "read",
     "write",
     "pipe2",
@@ -18,8 +17,6 @@ const CALLS: &[&str] = &[
     "flock",
     "getrandom",
     "ppoll",
-    "sched_getaffinity",
-    "clock_nanosleep",
 ];
 
 /// How many numbers are printed, one a line.

@@ -5,9 +5,17 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::format::Format;
 use crate::failure::Failure;
 use crate::home::Home;
+
+/// The language of a client's config file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Format {
+    /// With comments and trailing commas.
+    Json,
+    Toml,
+    Yaml,
+}
 
 /// An agent that can start `eyelet mcp`. To support another one, add it to `CLIENTS`.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use eyelet::{Attached, ToolOutput};
+use eyelet::{AttachmentMode, ToolOutput};
 use serde_json::{Map, Value};
 
 use super::tool_runner::{self, ToolArguments};
@@ -20,7 +20,7 @@ pub(crate) fn run(flags: &BashFlags, before: &ContextFlags) -> Result<ExitCode, 
         .with("command", flags.command.as_str())
         .with_optional("timeout_secs", flags.timeout_secs)
         .with_optional("keep", flags.keep.map(Keep::as_str));
-    let outcome = arguments.call("bash", &turn.with_data_alone());
+    let outcome = arguments.call("bash", &turn);
     if flags.common.json {
         tool_runner::print_envelope(&outcome)?;
         return Ok(outcome.map_or(COULD_NOT_RUN.into(), |output| exit_code(&data(&output))));
@@ -44,7 +44,7 @@ fn could_not_run(failure: Failure) -> Failure {
 
 /// The report as data; empty if it exceeded the output limit.
 fn data(output: &ToolOutput) -> Map<String, Value> {
-    let data = output.data(Attached::LeftOut).ok();
+    let data = output.data(AttachmentMode::Omit).ok();
     data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default()
 }
 

@@ -30,7 +30,6 @@ fn outcome(
     before: &ContextFlags,
 ) -> Result<Result<ToolOutput, FunctionCallError>, Failure> {
     let turn = context::build(&before.with(&flags.context))?;
-    let turn = if flags.text { turn } else { turn.with_data_alone() };
     let arguments = match arguments(&flags.arguments) {
         Ok(arguments) => arguments,
         Err(error) => return Ok(Err(error.into())),

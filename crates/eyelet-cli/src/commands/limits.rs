@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use eyelet::ToolRouter;
-use eyelet::limits::{EVERYONE, Limit, SERVER};
+use eyelet::limits::{ALL_TOOLS, Limit, SERVER};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -32,7 +32,7 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    let everyone = EVERYONE.iter().map(|limit| Row { tool: EVERY_TOOL, limit: *limit });
+    let everyone = ALL_TOOLS.iter().map(|limit| Row { tool: EVERY_TOOL, limit: *limit });
     let definitions = ToolRouter::new().definitions();
     let own = definitions.into_iter().flat_map(|definition| {
         definition.limits.into_iter().map(move |limit| Row { tool: definition.name, limit })

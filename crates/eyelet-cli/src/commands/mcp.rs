@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use eyelet::{PrivateTemp, Reach, Root, SandboxPolicy, Spill, ToolRouter};
+use eyelet::{OutputStore, PathScope, PrivateTemp, Root, SandboxPolicy, ToolRouter};
 use eyelet_mcp::{Options, Token, WorkingDirectory};
 
 use crate::failure::{FAILED, Failure};
@@ -19,7 +19,8 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
     let context_flags = before.with(&flags.context);
     let policy = context_flags.sandbox.map_or(SandboxPolicy::WorkspaceWrite, Into::into);
     let router = router(flags, policy)?;
-    let spill = Arc::new(context::limited(Spill::session(context::temp_dir()), &context_flags));
+    let spill =
+        Arc::new(context::limited(OutputStore::session(context::temp_dir()), &context_flags));
     let turn = context::unconfined(&context_flags, policy, PrivateTemp::session)?;
     let mut ceiling: Vec<_> = context::roots(&context_flags)?.into_iter().map(Arc::new).collect();
     if ceiling.is_empty() {
@@ -28,8 +29,8 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
     let roots: Vec<_> = ceiling.iter().map(|root| root.path().to_owned()).collect();
     let turn = context::with_hidden(&context_flags, turn, &roots)?;
     let options = Options {
-        reach: if context_flags.read_anywhere { Reach::Everything } else { Reach::Roots },
-        turn: turn.with_spill(Arc::clone(&spill)),
+        reach: if context_flags.read_anywhere { PathScope::Everything } else { PathScope::Roots },
+        turn: turn.with_output_store(Arc::clone(&spill)),
         spill,
         ceiling,
         working_directory: match context_flags.cwd {

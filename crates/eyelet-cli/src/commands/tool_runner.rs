@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use eyelet::{
-    Attached, Envelope, FunctionCallError, ToolInvocation, ToolOutput, ToolRouter, TurnContext,
+    AttachmentMode, Envelope, FunctionCallError, ToolInvocation, ToolOutput, ToolRouter,
+    TurnContext,
 };
 use serde_json::{Map, Value};
 
@@ -42,7 +43,7 @@ impl ToolArguments {
 pub(super) fn print_envelope(
     outcome: &Result<ToolOutput, FunctionCallError>,
 ) -> Result<ExitCode, Failure> {
-    let envelope = Envelope::of(outcome, Attached::Inline);
+    let envelope = Envelope::new(outcome, AttachmentMode::Inline);
     print::json(&envelope)?;
     Ok(if envelope.ok { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }

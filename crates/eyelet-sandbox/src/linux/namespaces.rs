@@ -107,6 +107,8 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
     // Parents first, so that no root covers another.
     roots.sort_by_key(|root| root.path.components().count());
     let temp = request.private_temp.as_ref().map(DetachedMount::new).transpose()?;
+    let is_below_tmp = |home: &&Place| home.path.starts_with(TMP) && home.path != Path::new(TMP);
+    let home = request.home.as_ref().filter(is_below_tmp).map(DetachedMount::new).transpose()?;
     let spill = request.spill.as_ref().map(DetachedMount::new).transpose()?;
     let devices = devices()?;
 
@@ -117,6 +119,11 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
         temp.restrict(libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV)?;
         let target = if layout.covers_tmp { Path::new(TMP) } else { &temp.path };
         mount_tree(&temp.tree, target)?;
+    }
+    // Toolchains are often installed in the home.
+    if let Some(home) = home.filter(|_| layout.covers_tmp) {
+        home.restrict(everything)?;
+        home.attach(&layout)?;
     }
     for root in roots {
         let mut attributes = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;

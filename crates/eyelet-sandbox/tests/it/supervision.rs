@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use eyelet::tools::{Bash, BashArgs, Read, ReadArgs};
 use eyelet::{
-    CancelFlag, Environment, PrivateTemp, Root, SandboxPolicy, SandboxSettings, Spill, Tool as _,
-    TurnContext,
+    CancelFlag, Environment, OutputStore, PrivateTemp, Root, SandboxPolicy, SandboxSettings,
+    Tool as _, TurnContext,
 };
 use eyelet_sandbox::{ProcessStat, Supervisor, Tier, TierChoice};
 use rustix::process::{Pid, Signal, kill_process};
@@ -183,7 +183,7 @@ pub(crate) fn session(workspace: &Workspace, tier: Tier) -> TurnContext {
         .unwrap()
         .with_root(Root::open(workspace.tree.path()).unwrap())
         .with_environment(environment)
-        .with_spill(Arc::new(Spill::session(workspace.tree.beside())))
+        .with_output_store(Arc::new(OutputStore::session(workspace.tree.beside())))
         .with_sandbox_settings(Arc::new(settings))
 }
 
@@ -235,7 +235,7 @@ fn an_unusable_temp_directory_is_created_elsewhere() {
         for tier in &SUPERVISED[..2] {
             let mut eyelet = workspace.eyelet(tier);
             eyelet.env("TMPDIR", temp).args(["call", "bash"]);
-            eyelet.arg(r#"{"command":"echo t > $TMPDIR/t; cat $TMPDIR/t"}"#);
+            eyelet.arg(r#"{"command":"cd \"$TMPDIR\" && echo t > t; cat t"}"#);
             let answer = envelope(&eyelet.output().unwrap());
             assert_eq!(answer["data"]["stdout"], "t\n", "{tier:?} {temp}: {answer}");
         }
@@ -248,7 +248,7 @@ fn all_tools_see_the_same_files() {
     for tier in BOTH {
         let turn = session(&workspace, tier);
         let run = |command: &str| Bash.run(BashArgs::new(command), &turn).unwrap();
-        let report = run("echo from bash > $TMPDIR/note; echo $TMPDIR/note; seq 20000");
+        let report = run("echo from bash > \"$TMPDIR/note\"; echo $TMPDIR/note; seq 20000");
         let path = report.stdout.text().lines().next().unwrap().to_owned();
         assert_eq!(path.starts_with("/tmp/note"), tier == Tier::Namespaces, "{path}");
         let read = |path: &str| Read.run(ReadArgs::new(path), &turn);
@@ -257,7 +257,7 @@ fn all_tools_see_the_same_files() {
         // The next command sees it, too, and what was kept of the first one, which it cannot change.
         let kept = report.stdout.file().unwrap().to_str().unwrap().to_owned();
         assert_eq!(
-            run(&format!("cat $TMPDIR/note; tail -n 1 {kept}")).stdout.text(),
+            run(&format!("cat \"$TMPDIR/note\"; tail -n 1 '{kept}'")).stdout.text(),
             "from bash\n20000\n"
         );
         assert_ne!(run(&format!("echo x >> {kept}")).exit_code, 0, "{tier:?}");

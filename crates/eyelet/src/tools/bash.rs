@@ -1,7 +1,7 @@
-//! `bash`: runs a command and shows a bounded part of what it prints; the rest is kept in a file.
+//! `bash`: runs a command, shows a limited part of its output and saves longer output to files.
 //!
-//! Each stream has its own window. A stream that does not fit is written to the spill folder while
-//! the command runs, and the report names the file.
+//! Each output has its own window. Output that does not fit is saved while the command runs, and
+//! the report names the file.
 
 use std::time::Duration;
 
@@ -10,52 +10,55 @@ use serde_json::json;
 
 pub use super::bash_report::BashReport;
 use crate::args;
-use crate::bound::capture::Keep;
-use crate::bound::names;
-use crate::bound::stream_text::MAX_NOTE;
-use crate::call::{SandboxPolicy, TurnContext};
+use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
+use crate::exec::command_spec::CommandSpec;
+use crate::exec::output_window::{OutputWindow, SaveTarget};
+use crate::exec::refusal::Refusal;
+use crate::exec::run_command;
+use crate::exec::sandbox_request::SupervisedCommand;
+use crate::fs::directory::Directory;
 use crate::limits::Limit;
+use crate::paths::confined_path::OpenFailure;
+use crate::sandbox_settings::SandboxPolicy;
+pub use crate::saved_output::output_store::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
+use crate::text::command_reply::MAX_NOTE_BYTES;
+use crate::text::escape;
+use crate::text::head_tail::Keep;
 use crate::tool::{Load, Tool, ToolDefinition};
-use crate::world::confine::OpenFailure;
-use crate::world::dir::Directory;
-use crate::world::process::{self, Job, Refusal};
-use crate::world::sandbox::Order;
-pub use crate::world::spill::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
-use crate::world::stream::{Keeping, Window};
 
-/// How many bytes of each stream are shown.
+/// The most bytes shown of each output.
 pub const MAX_STREAM_BYTES: usize = 50 * 1024;
-/// How long a command may run where no time is asked for.
+/// The default time limit of a command.
 pub const DEFAULT_TIMEOUT_SECS: u64 = 120;
-/// How long a command may run at most.
+/// The maximum time limit of a command.
 pub const MAX_TIMEOUT_SECS: u64 = 600;
-/// A longer command is refused: Linux takes no longer argument.
+/// The longest command: Linux accepts no longer argument.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
 /// The tool `bash`.
 #[derive(Clone, Copy, Debug)]
 pub struct Bash;
 
-/// What `bash` is called with.
+/// The arguments of `bash`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BashArgs {
     /// The command line.
     pub command: String,
-    /// How many seconds it may run.
+    /// The time limit in seconds.
     #[serde(default, deserialize_with = "args::number")]
     pub timeout_secs: Option<u64>,
-    /// The directory it runs in, absolute or relative to the turn's.
+    /// The working directory, absolute or relative to the turn's.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub cwd: Option<String>,
-    /// Which part of a long stream is shown.
+    /// Which part of a long output is shown.
     #[serde(default)]
     pub keep: Option<Keep>,
 }
 
 impl BashArgs {
-    /// Runs `command`, everything else by default.
+    /// Runs `command` with defaults for everything else.
     pub fn new(command: impl Into<String>) -> Self {
         BashArgs { command: command.into(), ..BashArgs::default() }
     }
@@ -127,7 +130,7 @@ impl Tool for Bash {
         check_policy(turn.sandbox())?;
         let cwd = args.cwd.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
         let path = turn.resolve_for_command("cwd", cwd)?;
-        let shown = names::shown(path.shown().as_os_str());
+        let shown = escape::name(path.shown().as_os_str());
         let directory = Directory::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
             OpenFailure::Io(error) => unusable(&shown, &error),
@@ -135,29 +138,29 @@ impl Tool for Bash {
         })?;
 
         let refused = |refusal| refused(refusal, turn.sandbox());
-        let order = Order::of(turn, &args.command, path.shown()).map_err(refused)?;
-        let watch = turn.watch(Duration::from_secs(timeout_secs));
-        let allowed = watch.left();
-        let (keep, window, keeping) = shown_part(args.keep, turn);
-        let job = Job {
+        let supervised =
+            SupervisedCommand::new(turn, &args.command, path.shown()).map_err(refused)?;
+        let stop_check = turn.stop_check(Duration::from_secs(timeout_secs));
+        let allowed = stop_check.left();
+        let (keep, window, save_to) = shown_part(args.keep, turn);
+        let spec = CommandSpec {
             command: &args.command,
             directory: &directory,
             directory_shown: path.shown(),
             environment: &turn.environment,
-            order: order.as_ref(),
+            supervised: supervised.as_ref(),
             keep,
             window,
-            keeping,
-            counts_lines: !turn.is_data_alone,
-            count: turn.progress.clone(),
+            save_to,
+            progress: turn.progress.clone(),
         };
-        let outcome = process::run(&job, &watch).map_err(|refusal| match refusal {
+        let outcome = run_command::run(&spec, &stop_check).map_err(|refusal| match refusal {
             Refusal::Io(error) if directory.is_removed() => unusable(&shown, &error),
             refusal @ (Refusal::Io(_) | Refusal::Unavailable(_)) => refused(refusal),
         })?;
-        // A deadline of the turn may come first.
+        // The turn's deadline may come first.
         let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
-        Ok(BashReport::of(outcome, timeout_secs, turn))
+        Ok(BashReport::new(outcome, timeout_secs, turn))
     }
 }
 
@@ -230,19 +233,19 @@ fn check_command(command: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Of each stream so much, or of both what fits into the reply: there, the start alone would often
-/// hide how the command ended.
-fn shown_part(asked: Option<Keep>, turn: &TurnContext) -> (Keep, Window, Keeping) {
-    let keeping = turn.spill.clone().ok_or("no spill folder is set");
+/// Without a reply budget, the start of each output. With one, start and end of both: the start
+/// alone would often hide how the command ended.
+fn shown_part(requested: Option<Keep>, turn: &TurnContext) -> (Keep, OutputWindow, SaveTarget) {
+    let save_to = turn.output_store.clone().ok_or("no spill folder is set");
     let Some(budget) = turn.reply_budget else {
-        return (asked.unwrap_or_default(), Window::Each(MAX_STREAM_BYTES), keeping);
+        return (requested.unwrap_or_default(), OutputWindow::Each(MAX_STREAM_BYTES), save_to);
     };
     let note_bytes = match turn.sandbox() {
-        SandboxPolicy::WorkspaceWrite => MAX_NOTE,
+        SandboxPolicy::WorkspaceWrite => MAX_NOTE_BYTES,
         SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::Full => 0,
     };
-    let (window, keeping) = Window::within(budget, keeping, note_bytes);
-    (asked.unwrap_or(Keep::Both), window, keeping)
+    let (window, save_to) = OutputWindow::within(budget, save_to, note_bytes);
+    (requested.unwrap_or(Keep::Both), window, save_to)
 }
 
 fn check_policy(policy: SandboxPolicy) -> Result<(), ToolError> {

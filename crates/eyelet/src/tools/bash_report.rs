@@ -1,52 +1,55 @@
-//! What `bash` answers with, in both dialects.
+//! The report of `bash`, in both dialects.
 
 use std::path::PathBuf;
 
 use eyelet_sandbox::{Fate, RawPath, Reverted};
 use serde::{Serialize, Serializer};
 
-use crate::bound::removed::Removed;
-use crate::bound::stream_text::{self, StreamReport};
-use crate::bound::{cut, names};
-use crate::call::{SandboxPolicy, Stop, TurnContext};
+use crate::cancel::Stop;
+use crate::context::TurnContext;
+use crate::exec::run_command::{CommandEnd, CommandOutcome};
 use crate::output::Report;
-use crate::world::process::{End, Outcome};
+use crate::sandbox_settings::SandboxPolicy;
+use crate::text::command_reply::{self, StreamReport};
+use crate::text::escape;
+use crate::text::removed_files::RemovedFiles;
+use crate::text::truncate;
 
-/// The exit code of a command that did not end by itself.
+/// The exit code of a command that eyelet killed.
 const STOPPED: i32 = -1;
 
-/// How a command went.
+/// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BashReport {
-    /// What it wrote to its standard output.
+    /// Its standard output.
     pub stdout: StreamReport,
-    /// What it wrote to its standard error.
+    /// Its standard error.
     pub stderr: StreamReport,
-    /// Its exit code; 128 + N where signal N ended it, -1 where its time or the call was over.
+    /// Its exit code; 128 + N for signal N, -1 after a timeout or a cancel.
     pub exit_code: i32,
-    /// Whether its time was over.
+    /// Whether it reached its time limit.
     pub timed_out: bool,
     /// Whether the call was cancelled.
     pub cancelled: bool,
-    /// How many seconds it had.
+    /// Its time limit in seconds.
     pub timeout_secs: u64,
-    /// The policy of the sandbox that it ran in, if in any.
+    /// The sandbox policy, if it ran in a sandbox.
     pub sandbox: Option<SandboxPolicy>,
-    /// What it did to protected paths, and was undone.
+    /// Changes to protected paths that were undone.
     pub sandbox_reverted: Vec<Reverted>,
-    /// Files of earlier streams that went to make room for its own.
-    pub removed: Removed,
+    /// Saved files that were removed to make room for its output.
+    pub removed: RemovedFiles,
 }
 
 impl BashReport {
-    pub(super) fn of(outcome: Outcome, timeout_secs: u64, turn: &TurnContext) -> Self {
-        let Outcome { end, stdout, stderr, mut reverted, removed } = outcome;
+    pub(super) fn new(outcome: CommandOutcome, timeout_secs: u64, turn: &TurnContext) -> Self {
+        let CommandOutcome { end, stdout, stderr, mut reverted, removed } = outcome;
         if turn.has_temp_for_one_call() {
-            reverted.iter_mut().for_each(forget_place);
+            reverted.iter_mut().for_each(drop_location);
         }
         let (exit_code, stop) = match end {
-            End::Exited(code) => (code, None),
-            End::Stopped(stop) => (STOPPED, Some(stop)),
+            CommandEnd::Exited(code) => (code, None),
+            CommandEnd::Stopped(stop) => (STOPPED, Some(stop)),
         };
         BashReport {
             stdout,
@@ -75,7 +78,7 @@ impl BashReport {
 impl Report for BashReport {
     fn content(&self) -> String {
         let notes = reverted_note(&self.sandbox_reverted).into_iter().chain(self.removed.summary());
-        stream_text::answer(&self.status(), &self.stdout, &self.stderr, notes)
+        command_reply::render(&self.status(), &self.stdout, &self.stderr, notes)
     }
 
     fn success(&self) -> bool {
@@ -103,10 +106,10 @@ impl Serialize for BashReport {
             stderr_tail: self.stderr.tail(),
             stdout_file: self.stdout.file().map(shown),
             stderr_file: self.stderr.file().map(shown),
-            stdout_spill_error: self.stdout.spill_error(),
-            stderr_spill_error: self.stderr.spill_error(),
+            stdout_spill_error: self.stdout.save_error(),
+            stderr_spill_error: self.stderr.save_error(),
             cancelled: self.cancelled.then_some(true),
-            // A command that failed may have met the sandbox.
+            // A command that failed may have been stopped by the sandbox.
             sandbox: self.sandbox.filter(|_| !self.success()).map(SandboxPolicy::as_str),
             sandbox_reverted: self.sandbox_reverted.iter().map(reverted).collect(),
             spill_removed: self.removed.list(),
@@ -147,8 +150,9 @@ struct BashData<'a> {
     spill_removed: Vec<String>,
 }
 
-/// Does not name a place in the temp folder, which goes before anyone can look: one beside the path stays.
-fn forget_place(reverted: &mut Reverted) {
+/// Does not report a path in the temp folder, which is removed before anyone can read it. A path in
+/// the same directory is reported.
+fn drop_location(reverted: &mut Reverted) {
     if let Fate::MovedTo(to) = &reverted.fate {
         if to.0.parent() != reverted.path.0.parent() {
             reverted.fate = Fate::Gone;
@@ -158,7 +162,7 @@ fn forget_place(reverted: &mut Reverted) {
 
 /// The path, and where the command's version of it is.
 fn reverted(reverted: &Reverted) -> String {
-    let shown = |path: &RawPath| names::shown(path.0.as_os_str()).into_owned();
+    let shown = |path: &RawPath| escape::name(path.0.as_os_str()).into_owned();
     let path = shown(&reverted.path);
     match &reverted.fate {
         Fate::MovedTo(to) => format!("{path}; what the command made is in {}", shown(to)),
@@ -171,16 +175,16 @@ fn reverted(reverted: &Reverted) -> String {
     }
 }
 
-/// What a header says of protected paths: one by name, and first what is not as it was.
+/// The note about protected paths: one by name, those that could not be restored first.
 fn reverted_note(reverted: &[Reverted]) -> Option<String> {
     let (failed, undone): (Vec<_>, Vec<_>) =
-        reverted.iter().partition(|told| matches!(told.fate, Fate::Failed | Fate::Unseen));
+        reverted.iter().partition(|entry| matches!(entry.fate, Fate::Failed | Fate::Unseen));
     let (what, paths) = match failed.is_empty() {
         true => ("protected and undone", undone),
         false => ("protected and could not be put back", failed),
     };
-    let first = names::shown(paths.first()?.path.0.as_os_str());
-    let first = cut::at_most(&first, stream_text::MAX_NOTED_PATH);
+    let first = escape::name(paths.first()?.path.0.as_os_str());
+    let first = truncate::at_most(&first, command_reply::MAX_NOTED_PATH_BYTES);
     Some(match paths.len() - 1 {
         0 => format!("{what}: {first}"),
         more => format!("{what}: {first} and {more} more"),

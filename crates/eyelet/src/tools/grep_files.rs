@@ -1,47 +1,53 @@
-//! `grep_files`: which files hold a pattern, newest first, a page at a time.
+//! `grep_files`: finds files that contain a pattern, newest first, a page at a time.
 //!
-//! The answer is ripgrep's, whichever of the two engines gives it.
+//! Both engines return what ripgrep returns.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use crate::args;
-use crate::bound::budget::ReplyBudget;
-use crate::bound::newest::Newest;
-use crate::bound::{cut, names};
-use crate::call::{SearchEngine, Stop, TurnContext, Watch};
+use crate::cancel::{Stop, StopCheck};
+use crate::context::{SearchEngine, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Report, TextData};
+use crate::paths::confined_path::{ConfinedPath, OpenFailure};
+use crate::search::embedded;
+use crate::search::long_lines::MAX_LINE_BYTES;
+use crate::search::outcome::{SearchCounts, SearchFailure};
+use crate::search::query::Query;
+use crate::search::rg_process;
+use crate::search::target::Target;
+use crate::text::escape;
+use crate::text::newest_page::NewestPage;
+use crate::text::reply_budget::ReplyBudget;
+use crate::text::truncate;
 use crate::tool::{Load, Tool, ToolDefinition};
-use crate::world::confine::{ConfinedPath, OpenFailure};
-use crate::world::search::{MAX_LINE_BYTES, Query, SearchFailure, Tally, Target};
-use crate::world::{ripgrep, search};
 
-/// How many files a page has where no limit is asked for.
+/// The default number of files per page.
 pub const DEFAULT_LIMIT: u64 = 100;
-/// A higher limit is taken as this one.
+/// Higher limits are lowered to this.
 pub const MAX_LIMIT: u64 = 2000;
-/// A longer pattern or glob is refused, in bytes.
+/// The most bytes of a pattern or glob.
 pub const MAX_PATTERN_BYTES: usize = 8 * 1024;
 
 /// The tool `grep_files`.
 #[derive(Clone, Copy, Debug)]
 pub struct GrepFiles;
 
-/// What `grep_files` is called with.
+/// The arguments of `grep_files`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GrepFilesArgs {
     /// The regular expression, in ripgrep's syntax.
     pub pattern: String,
-    /// A glob that files have to match, or with `!` must not.
+    /// A glob that files have to match, or with `!` must not match.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub include: Option<String>,
-    /// The directory or file that is searched; the working directory by default.
+    /// The directory or file to search. Default: the working directory.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub path: Option<String>,
-    /// How many files the page has at most.
+    /// The most files of the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
     /// The first match of the page, from 1.
@@ -50,38 +56,38 @@ pub struct GrepFilesArgs {
 }
 
 impl GrepFilesArgs {
-    /// The first page of the files in the working directory that hold `pattern`.
+    /// The first page of files in the working directory that contain `pattern`.
     pub fn new(pattern: impl Into<String>) -> Self {
         GrepFilesArgs { pattern: pattern.into(), ..GrepFilesArgs::default() }
     }
 }
 
-/// What `grep_files` found: one page, newest first.
+/// The result of `grep_files`: one page, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrepFilesReport {
-    /// The paths of the page, absolute, escaped for showing.
+    /// The paths of the page, absolute, escaped for display.
     pub files: Vec<String>,
-    /// Which match the page starts at, from 1.
+    /// The first match of the page, from 1.
     pub offset: u64,
-    /// Where the next page starts, if matches follow this one.
+    /// The offset of the next page, if more files match.
     pub next_offset: Option<u64>,
-    /// How many files were looked into; none where the engine does not tell. A search that is
-    /// certain of its page before all were looked into counts those alone.
+    /// How many files were searched; none if the engine does not report it. A search may end before
+    /// all files are searched.
     pub searched: Option<u64>,
-    /// What was not searched although the rules let it through.
+    /// What was skipped for other reasons than the ignore rules.
     pub skipped: SkippedFiles,
-    /// How many bytes of paths the turn's reply budget left out.
+    /// How many bytes of paths did not fit into the reply budget.
     pub withheld_bytes: u64,
 }
 
-/// How many files and directories a search had to pass over, by reason.
+/// How many files and directories were skipped, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkippedFiles {
-    /// The system refused to open or read them.
+    /// They could not be opened or read.
     pub unreadable: u64,
     /// Their name is not UTF-8.
     pub not_utf8: u64,
-    /// They have a line that is longer than the search may hold in memory.
+    /// They have a line that is too long to search in memory.
     pub line_too_long: u64,
 }
 
@@ -185,9 +191,9 @@ impl Tool for GrepFiles {
         }
         searchable("pattern", pattern)?;
         include.map_or(Ok(()), |include| searchable("include", include))?;
-        let watch = turn.watch(TIME_LIMIT);
-        let asked = args.path.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
-        let path = turn.resolve_path("path", asked)?;
+        let stop_check = turn.stop_check(TIME_LIMIT);
+        let requested = args.path.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
+        let path = turn.resolve_path("path", requested)?;
         let target = Target::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
             OpenFailure::Io(error) => ToolError::io(unable(&path), &error),
@@ -198,19 +204,18 @@ impl Tool for GrepFiles {
         })?;
         let query = Query::new(pattern, include, turn)?;
 
-        let newest = Newest::new(offset, limit);
-        let found = find(&query, target, turn, &watch, newest);
-        let (tally, newest) = found.map_err(|failure| match failure {
+        let newest = NewestPage::new(offset, limit);
+        let found = find(&query, target, turn, &stop_check, newest);
+        let (counts, newest) = found.map_err(|failure| match failure {
             SearchFailure::Failed(error) => error,
-            SearchFailure::Stopped(stop @ Stop::TimedOut) => stop.error("rg", &watch),
-            SearchFailure::Stopped(stop @ Stop::Cancelled) => stop.error("grep_files", &watch),
+            SearchFailure::Stopped(stop @ Stop::TimedOut) => stop.error("rg", &stop_check),
+            SearchFailure::Stopped(stop @ Stop::Cancelled) => stop.error("grep_files", &stop_check),
         })?;
         if (1..offset).contains(&newest.seen()) {
             return Err(ToolError::invalid_input("offset exceeds match count"));
         }
         let (files, mut next_offset) = newest.into_page();
-        let mut files: Vec<_> =
-            files.iter().map(|path| names::shown_text(path).into_owned()).collect();
+        let mut files: Vec<_> = files.iter().map(|path| escape::text(path).into_owned()).collect();
         let withheld_bytes = turn.reply_budget.map_or(0, |budget| fit(&mut files, budget));
         if withheld_bytes > 0 {
             next_offset = Some(offset.saturating_add(files.len() as u64));
@@ -219,11 +224,11 @@ impl Tool for GrepFiles {
             files,
             offset,
             next_offset,
-            searched: tally.searched,
+            searched: counts.searched,
             skipped: SkippedFiles {
-                unreadable: tally.unreadable,
-                not_utf8: tally.not_utf8,
-                line_too_long: tally.line_too_long,
+                unreadable: counts.unreadable,
+                not_utf8: counts.not_utf8,
+                line_too_long: counts.line_too_long,
             },
             withheld_bytes,
         })
@@ -262,7 +267,7 @@ impl Report for GrepFilesReport {
 
 impl Serialize for GrepFilesReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        TextData::of(self).serialize(serializer)
+        TextData::new(self).serialize(serializer)
     }
 }
 
@@ -281,28 +286,29 @@ fn searchable(argument: &str, text: &str) -> Result<(), ToolError> {
 }
 
 fn unable(path: &ConfinedPath) -> String {
-    format!("unable to access `{}`", names::shown(path.shown().as_os_str()))
+    format!("unable to access `{}`", escape::name(path.shown().as_os_str()))
 }
 
 fn find(
     query: &Query,
     target: Target,
     turn: &TurnContext,
-    watch: &Watch,
-    mut newest: Newest,
-) -> Result<(Tally, Newest), SearchFailure> {
+    stop_check: &StopCheck,
+    mut newest: NewestPage,
+) -> Result<(SearchCounts, NewestPage), SearchFailure> {
     match turn.search_engine {
-        SearchEngine::Embedded => search::search(query, target, turn, watch, newest),
+        SearchEngine::Embedded => embedded::search(query, target, turn, stop_check, newest),
         SearchEngine::Rg => {
-            let tally = ripgrep::search(query, &target, turn, watch, |hit| newest.add(hit))?;
-            Ok((tally, newest))
+            let counts =
+                rg_process::search(query, &target, turn, stop_check, |hit| newest.add(hit))?;
+            Ok((counts, newest))
         }
     }
 }
 
-/// Leaves as many files as a reply can show, one at least. Returns how many bytes went.
+/// Limits the files to what a reply can show, at least one. Returns how many bytes were removed.
 fn fit(files: &mut Vec<String>, budget: ReplyBudget) -> u64 {
-    // The last line has two numbers and the words around them.
+    // Two numbers and the words of the last line.
     let room = budget.beside(100, 1);
     let mut used = 0;
     let fitting = files.iter().take(room.lines).take_while(|file| {
@@ -312,7 +318,7 @@ fn fit(files: &mut Vec<String>, budget: ReplyBudget) -> u64 {
     let fitting = fitting.count().max(1);
     let left_out = files.drain(fitting.min(files.len())..).map(|file| file.len() as u64 + 1).sum();
     if let Some(only) = files.first_mut().filter(|file| file.len() > room.bytes) {
-        *only = cut::at_most(only, room.bytes).to_owned();
+        *only = truncate::at_most(only, room.bytes).to_owned();
     }
     left_out
 }

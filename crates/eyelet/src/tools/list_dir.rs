@@ -1,7 +1,7 @@
-//! `list_dir`: what is in a directory, a few levels deep, a page at a time.
+//! `list_dir`: lists a directory, a few levels deep, a page at a time.
 //!
-//! Entries are found breadth first, the page is cut from that order, and the page alone is sorted.
-//! No directory is read that the page does not need.
+//! Finds entries breadth first, takes the page from that order and sorts only the page. Reads no
+//! directory that the page does not need.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -11,59 +11,61 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use crate::args;
-use crate::bound::listing::{self, Found};
-pub use crate::bound::listing::{INDENTATION_SPACES, ListedEntry, MAX_ENTRY_LENGTH};
-use crate::bound::names;
-use crate::bound::tree::{EntryKind, Name};
-use crate::call::{Progress, TurnContext, Watch};
+use crate::cancel::StopCheck;
+use crate::context::TurnContext;
 use crate::error::ToolError;
+use crate::fs::directory::Directory;
+use crate::fs::tree_descent::TreeDescent;
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Report, TextData};
+use crate::paths::confined_path::OpenFailure;
+use crate::progress::Progress;
+use crate::text::entry_tree::{EntryKind, EntryName};
+use crate::text::escape;
+use crate::text::listing_page::{self, ListingPage};
+pub use crate::text::listing_page::{INDENTATION_SPACES, ListedEntry, MAX_ENTRY_LENGTH};
 use crate::tool::{Load, Tool, ToolDefinition};
-use crate::world::confine::OpenFailure;
-use crate::world::descent::Descent;
-use crate::world::dir::Directory;
 
-/// How many entries a page has where no limit is asked for.
+/// The default number of entries per page.
 pub const DEFAULT_LIMIT: u64 = 25;
-/// How many levels are listed where no depth is asked for.
+/// The default number of levels.
 pub const DEFAULT_DEPTH: u64 = 2;
 /// The tool `list_dir`.
 #[derive(Clone, Copy, Debug)]
 pub struct ListDir;
 
-/// What `list_dir` is called with.
+/// The arguments of `list_dir`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListDirArgs {
-    /// The directory, absolute.
+    /// The directory, as an absolute path.
     pub dir_path: String,
     /// The first entry of the page, from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
-    /// How many entries the page has at most.
+    /// The most entries of the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
-    /// How many levels are listed; 1 is the directory's own entries alone.
+    /// How many levels to list; 1 lists only the directory's own entries.
     #[serde(default, deserialize_with = "args::number")]
     pub depth: Option<u64>,
 }
 
 impl ListDirArgs {
-    /// The first page of `dir_path`, everything else by default.
+    /// The first page of `dir_path` with defaults for everything else.
     pub fn new(dir_path: impl Into<String>) -> Self {
         ListDirArgs { dir_path: dir_path.into(), ..ListDirArgs::default() }
     }
 }
 
-/// What `list_dir` found: one page, sorted.
+/// The result of `list_dir`: one page, sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListDirReport {
-    /// The directory as it was asked for, escaped for showing.
+    /// The directory as requested, escaped for display.
     pub dir_path: String,
     /// The entries of the page, by relative path.
     pub entries: Vec<ListedEntry>,
-    /// Where the next page starts, if entries follow this one.
+    /// The offset of the next page, if more entries follow.
     pub next_offset: Option<u64>,
 }
 
@@ -167,17 +169,17 @@ impl Tool for ListDir {
 
         let skip = usize::try_from(offset - 1).unwrap_or(usize::MAX);
         let take = usize::try_from(limit).unwrap_or(usize::MAX);
-        let watch = turn.watch(TIME_LIMIT);
-        let dir_path = names::shown_text(&args.dir_path).into_owned();
-        let mut found = Found::new(skip, take);
+        let stop_check = turn.stop_check(TIME_LIMIT);
+        let dir_path = escape::text(&args.dir_path).into_owned();
+        let mut page = ListingPage::new(skip, take);
         if let Some(budget) = turn.reply_budget {
-            found = found.within(budget, header(&dir_path).len());
+            page = page.within(budget, header(&dir_path).len());
         }
-        breadth_first(&directory, depth, &mut found, &watch, &turn.progress)?;
-        if found.is_empty() {
+        breadth_first(&directory, depth, &mut page, &stop_check, &turn.progress)?;
+        if page.is_empty() {
             return Ok(ListDirReport { dir_path, entries: Vec::new(), next_offset: None });
         }
-        let (entries, more) = found.into_page()?;
+        let (entries, more) = page.into_page()?;
         if entries.is_empty() {
             return Err(ToolError::invalid_input("offset exceeds directory entry count"));
         }
@@ -196,7 +198,7 @@ impl Report for ListDirReport {
             entry.write_line(&mut content);
         }
         if self.next_offset.is_some() {
-            content.push_str(&listing::more_than(self.entries.len()));
+            content.push_str(&listing_page::more_than(self.entries.len()));
         }
         content
     }
@@ -212,7 +214,7 @@ impl Report for ListDirReport {
 
 impl Serialize for ListDirReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        TextData::of(self).serialize(serializer)
+        TextData::new(self).serialize(serializer)
     }
 }
 
@@ -224,23 +226,23 @@ fn unreadable(error: &std::io::Error) -> ToolError {
     ToolError::io("failed to read directory", error)
 }
 
-/// Walks the directories level by level until the page is certain.
+/// Lists directories level by level until the page is complete.
 fn breadth_first(
     top: &Directory,
     depth: u64,
-    found: &mut Found,
-    watch: &Watch,
+    page: &mut ListingPage,
+    stop_check: &StopCheck,
     progress: &Progress,
 ) -> Result<(), ToolError> {
     let mut queue = VecDeque::from([None]);
-    let mut descent = Descent::new(top);
+    let mut descent = TreeDescent::new(top);
     while let Some(directory) = queue.pop_front() {
-        if found.is_certain() {
+        if page.is_certain() {
             break;
         }
-        let read = descent
-            .open(found.tree(), directory)
-            .and_then(|opened| read_sorted(opened.as_ref().unwrap_or(top), found.wanted(), watch));
+        let read = descent.open(page.tree(), directory).and_then(|opened| {
+            read_sorted(opened.as_ref().unwrap_or(top), page.wanted(), stop_check)
+        });
         let names = match read {
             Ok(names) => {
                 progress.add(names.len() as u64);
@@ -249,15 +251,15 @@ fn breadth_first(
             Err(error) if directory.is_none() => return Err(unreadable(&error)),
             Err(_) => Vec::new(),
         };
-        top.check_whole().map_err(|error| unreadable(&error))?;
-        watch.check().map_err(|stop| stop.error("list_dir", watch))?;
-        let level = directory.map_or(0, |id| found.tree().level(id) + 1);
+        top.check_complete().map_err(|error| unreadable(&error))?;
+        stop_check.check().map_err(|stop| stop.error("list_dir", stop_check))?;
+        let level = directory.map_or(0, |id| page.tree().level(id) + 1);
         for name in names {
             let descend = name.kind == EntryKind::Directory && (level as u64) < depth - 1;
-            if let Some(id) = found.add(directory, level, name, descend)? {
+            if let Some(id) = page.add(directory, level, name, descend)? {
                 queue.push_back(Some(id));
             }
-            if found.is_certain() {
+            if page.is_certain() {
                 break;
             }
         }
@@ -265,31 +267,35 @@ fn breadth_first(
     Ok(())
 }
 
-/// The smallest `wanted` names of a directory, sorted. More are never held than twice that.
-fn read_sorted(directory: &Directory, wanted: usize, watch: &Watch) -> std::io::Result<Vec<Name>> {
-    let mut names: Vec<Name> = Vec::new();
+/// The first `wanted` names of a directory, sorted. Holds at most twice as many.
+fn read_sorted(
+    directory: &Directory,
+    wanted: usize,
+    stop_check: &StopCheck,
+) -> std::io::Result<Vec<EntryName>> {
+    let mut names: Vec<EntryName> = Vec::new();
     let mut count = 0_usize;
-    // Where the largest name that can still matter stands, once some were dropped.
+    // The index of the last name that can be on the page, once names were dropped.
     let mut largest = None;
     directory.each(|name, kind| {
         count += 1;
-        // A stop is told by the caller, which asks the watch again.
-        if count % 4096 == 0 && watch.check().is_err() {
+        // The caller checks again and reports the stop.
+        if count % 4096 == 0 && stop_check.check().is_err() {
             return ControlFlow::Break(());
         }
         let largest_name = largest.and_then(|at: usize| names.get(at));
         if largest_name.is_some_and(|largest| largest.is_before(name)) {
             return ControlFlow::Continue(());
         }
-        names.push(Name::new(name.to_owned(), kind));
+        names.push(EntryName::new(name.to_owned(), kind));
         if names.len() / 2 >= wanted {
             let last = wanted.saturating_sub(1);
-            names.select_nth_unstable_by(last, Name::order);
+            names.select_nth_unstable_by(last, EntryName::order);
             names.truncate(wanted);
             largest = Some(last);
         }
         ControlFlow::Continue(())
     })?;
-    names.sort_unstable_by(Name::order);
+    names.sort_unstable_by(EntryName::order);
     Ok(names)
 }

@@ -1,41 +1,41 @@
-//! `read`: a page of lines of one file, with the exact number of its lines.
+//! `read`: returns a page of lines of one file and its exact number of lines.
 //!
-//! Lines are shown in windows of characters; `offset` pages through the lines and `column` through
-//! a line, so that every part of every file can be reached.
+//! Long lines are truncated to a window of characters. `offset` pages through lines and `column`
+//! through a line, so that every part of a file can be read.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::args;
-use crate::bound::budget::ReplyBudget;
-use crate::bound::cut;
-use crate::bound::image::{self, ImageKind};
-use crate::bound::lines::{LinePage, Lines};
-use crate::bound::names;
-use crate::call::TurnContext;
+use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
+use crate::fs::read_line_page::{self, LinePageResult, ReadFailure};
+use crate::fs::regular_file::{CHUNK_BYTES, RegularFile};
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Attachment, Report};
+use crate::paths::confined_path::OpenFailure;
+use crate::text::escape;
+use crate::text::image_type::{self, ImageKind};
+use crate::text::line_page::{PageLines, PageRequest};
+use crate::text::reply_budget::ReplyBudget;
+use crate::text::truncate;
 use crate::tool::{Load, Tool, ToolDefinition};
-use crate::world::confine::OpenFailure;
-use crate::world::file::{OpenFile, PIECE};
-use crate::world::scan::{self, ScanFailure, Scanned};
 
-/// The most lines of one answer.
+/// The most lines of a page.
 pub const MAX_LINES: u64 = 2000;
-/// The most characters of one line that are shown at once.
+/// The most characters shown of one line.
 pub const MAX_LINE_LENGTH: usize = 500;
 /// The most bytes of an image.
 pub const MAX_IMAGE_BYTES: u64 = 3_932_160;
 
-/// The header is never longer, whatever its numbers.
+/// The header is never longer.
 const HEADER_BYTES: usize = 256;
 
 /// The tool `read`.
 #[derive(Clone, Copy, Debug)]
 pub struct Read;
 
-/// What `read` is called with.
+/// The arguments of `read`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(try_from = "RawArgs")]
 pub struct ReadArgs {
@@ -43,20 +43,20 @@ pub struct ReadArgs {
     pub path: String,
     /// The first line of the page, from 1.
     pub offset: Option<u64>,
-    /// How many lines the page has at most.
+    /// The most lines of the page.
     pub limit: Option<u64>,
     /// The first character of each line, from 1.
     pub column: Option<u64>,
 }
 
 impl ReadArgs {
-    /// The first page of `path`, everything else by default.
+    /// The first page of `path` with defaults for everything else.
     pub fn new(path: impl Into<String>) -> Self {
         ReadArgs { path: path.into(), ..ReadArgs::default() }
     }
 }
 
-/// The arguments as they come: models trained on other tools say `file_path`.
+/// The arguments as models send them: some use `file_path`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawArgs {
@@ -84,20 +84,20 @@ impl TryFrom<RawArgs> for ReadArgs {
     }
 }
 
-/// What `read` found.
+/// The result of `read`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum ReadReport {
     /// A page of lines.
     Text(TextPage),
-    /// An image, whole.
+    /// A complete image.
     Image(Image),
 }
 
 /// A page of lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TextPage {
-    /// The path as it was asked for.
+    /// The path as requested.
     pub path: String,
     /// The lines, each with its own ending; nothing else.
     pub content: String,
@@ -109,16 +109,16 @@ pub struct TextPage {
     pub total_lines: u64,
     /// Whether lines follow the last one shown.
     pub truncated: bool,
-    /// False where the time limit was reached before the end of the file.
+    /// False if the time limit was reached before the end of the file.
     #[serde(skip_serializing_if = "is_true")]
     pub total_lines_exact: bool,
-    /// How many of the shown lines go on after their window.
+    /// How many of the shown lines continue after the window.
     #[serde(skip)]
     pub lines_cut: u64,
     /// The first character of each line, from 1.
     #[serde(skip)]
     pub column: u64,
-    /// How many bytes of the file are not shown, where its size is known.
+    /// How many bytes of the file are not shown, if its size is known.
     #[serde(skip)]
     pub withheld_bytes: u64,
 }
@@ -126,7 +126,7 @@ pub struct TextPage {
 /// An image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Image {
-    /// The path as it was asked for.
+    /// The path as requested.
     pub path: String,
     /// Always `image`.
     pub r#type: &'static str,
@@ -218,7 +218,7 @@ impl Tool for Read {
     }
 
     fn run(&self, args: ReadArgs, turn: &TurnContext) -> Result<ReadReport, ToolError> {
-        let mut page = LinePage {
+        let mut page = PageRequest {
             offset: args.offset.unwrap_or(1).max(1),
             limit: args.limit.unwrap_or(MAX_LINES).min(MAX_LINES),
             column: args.column.unwrap_or(1).max(1),
@@ -237,20 +237,20 @@ impl Tool for Read {
             return Err(ToolError::invalid_input("path must not be empty"));
         }
         let path = turn.resolve_path("path", &args.path)?;
-        let file = OpenFile::open(&path).map_err(|failure| match failure {
+        let file = RegularFile::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
             OpenFailure::NotAFile => ToolError::new(
                 ErrorCode::NotAFile,
                 format!(
                     "path `{}` is not a regular file; list_dir shows what a directory holds",
-                    names::shown_text(&args.path)
+                    escape::text(&args.path)
                 ),
             ),
             OpenFailure::Io(error) => unreadable(&args.path, &error),
         })?;
-        let mut start = [0; image::KNOWN_BY];
+        let mut start = [0; image_type::MAGIC_BYTES];
         let start = file.read_at(0, &mut start).map_err(|error| unreadable(&args.path, &error))?;
-        match start.and_then(image::kind) {
+        match start.and_then(image_type::detect) {
             Some(kind) => read_image(args.path, kind, &file).map(ReadReport::Image),
             None => read_text(args.path, page, &file, turn).map(ReadReport::Text),
         }
@@ -266,7 +266,7 @@ impl Report for ReadReport {
             }
             ReadReport::Image(image) => format!(
                 "[image {}; {}; {} bytes]",
-                cut::at_most(&names::shown_text(&image.path), ReplyBudget::MIN_BYTES / 2),
+                truncate::at_most(&escape::text(&image.path), ReplyBudget::MIN_BYTES / 2),
                 image.mime_type,
                 image.bytes
             ),
@@ -306,7 +306,7 @@ impl TextPage {
         self.truncated.then(|| self.offset.saturating_add(self.lines_shown))
     }
 
-    /// One line that says which part of the file this is and how to go on.
+    /// One line that says which part of the file this is and how to continue.
     fn header(&self) -> String {
         let total = match self.total_lines_exact {
             true => self.total_lines.to_string(),
@@ -331,22 +331,22 @@ impl TextPage {
 }
 
 fn unreadable(path: &str, error: &std::io::Error) -> ToolError {
-    ToolError::io(format_args!("path `{}` cannot be read", names::shown_text(path)), error)
+    ToolError::io(format_args!("path `{}` cannot be read", escape::text(path)), error)
 }
 
 fn read_text(
     path: String,
-    page: LinePage,
-    file: &OpenFile,
+    page: PageRequest,
+    file: &RegularFile,
     turn: &TurnContext,
 ) -> Result<TextPage, ToolError> {
-    let watch = turn.watch(TIME_LIMIT);
-    let scanned = scan::page_of(file, page, &watch, &turn.progress);
-    let Scanned { lines, exact } = scanned.map_err(|failure| match failure {
-        ScanFailure::Stopped(stop) => stop.error("read", &watch),
-        ScanFailure::Io(error) => unreadable(&path, &error),
+    let stop_check = turn.stop_check(TIME_LIMIT);
+    let scanned = read_line_page::read_page(file, page, &stop_check, &turn.progress);
+    let LinePageResult { lines, exact } = scanned.map_err(|failure| match failure {
+        ReadFailure::Stopped(stop) => stop.error("read", &stop_check),
+        ReadFailure::Io(error) => unreadable(&path, &error),
     })?;
-    let Lines { content, lines_shown, lines_cut, total_lines } = lines;
+    let PageLines { content, lines_shown, lines_cut, total_lines } = lines;
     let withheld_bytes = file.size().unwrap_or(0).saturating_sub(content.len() as u64);
     Ok(TextPage {
         path,
@@ -362,9 +362,9 @@ fn read_text(
     })
 }
 
-fn read_image(path: String, kind: ImageKind, file: &OpenFile) -> Result<Image, ToolError> {
+fn read_image(path: String, kind: ImageKind, file: &RegularFile) -> Result<Image, ToolError> {
     let mut data = Vec::new();
-    let mut buffer = vec![0; PIECE];
+    let mut buffer = vec![0; CHUNK_BYTES];
     while data.len() as u64 <= MAX_IMAGE_BYTES && file.size() <= Some(MAX_IMAGE_BYTES) {
         let piece = file.read_at(data.len() as u64, &mut buffer);
         match piece.map_err(|error| unreadable(&path, &error))? {
@@ -379,7 +379,7 @@ fn read_image(path: String, kind: ImageKind, file: &OpenFile) -> Result<Image, T
         ErrorCode::TooLarge,
         format!(
             "path `{}` is an image above {MAX_IMAGE_BYTES} bytes; make a smaller copy",
-            names::shown_text(&path)
+            escape::text(&path)
         ),
     ))
 }

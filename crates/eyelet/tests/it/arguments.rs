@@ -13,7 +13,7 @@ fn list(arguments: &str) -> String {
 }
 
 #[test]
-fn a_number_may_be_a_number_a_whole_float_or_a_string_of_digits() {
+fn numbers_may_be_integers_whole_floats_or_digit_strings() {
     for limit in ["1", "1.0", "\"1\"", "1e0"] {
         assert_eq!(
             list(&format!(r#"{{"dir_path":"DIR","limit":{limit}}}"#)),
@@ -77,7 +77,7 @@ fn other_numbers_are_refused_with_what_is_expected() {
 }
 
 #[test]
-fn null_for_an_optional_field_means_that_it_is_absent() {
+fn null_means_that_an_optional_field_is_absent() {
     assert_eq!(
         list(r#"{"dir_path":"DIR","limit":null,"offset":null,"depth":null}"#),
         "Absolute path: /repo\na\nb"

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use eyelet::{
-    Attached, Envelope, FunctionCallError, SandboxPolicy, ToolInvocation, ToolRouter, TurnContext,
+    AttachmentMode, Envelope, FunctionCallError, SandboxPolicy, ToolInvocation, ToolRouter,
+    TurnContext,
 };
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ pub(crate) fn turn(cwd: &Path) -> TurnContext {
 /// The envelope of one call as text.
 pub(crate) fn envelope(turn: &TurnContext, tool: &str, arguments: &Value) -> String {
     let outcome = ToolRouter::new().call(&ToolInvocation::new(tool, arguments.to_string(), turn));
-    Envelope::of(&outcome, Attached::LeftOut).to_json()
+    Envelope::new(&outcome, AttachmentMode::Omit).to_json()
 }
 
 /// The `data` of a call that must succeed.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use expect_test::expect;
 use eyelet::tools::{Bash, BashArgs, BashReport, Keep};
 use eyelet::{
-    Attached, CancelFlag, Envelope, Environment, SandboxPolicy, Spill, Tool as _, ToolInvocation,
-    ToolRouter, TurnContext,
+    AttachmentMode, CancelFlag, Envelope, Environment, OutputStore, SandboxPolicy, Tool as _,
+    ToolInvocation, ToolRouter, TurnContext,
 };
 use serde_json::{Value, json};
 use testkit::TempTree;
@@ -17,13 +17,13 @@ pub(crate) fn turn(tree: &TempTree) -> TurnContext {
     TurnContext::new(tree.path(), SandboxPolicy::Full)
         .expect("absolute")
         .with_environment(std::env::vars_os().collect())
-        .with_spill(Arc::new(Spill::session(tree.beside())))
+        .with_output_store(Arc::new(OutputStore::session(tree.beside())))
 }
 
 /// The envelope of a call, with paths replaced.
 pub(crate) fn envelope(tree: &TempTree, turn: &TurnContext, arguments: &Value) -> String {
     let call = ToolInvocation::new("bash", arguments.to_string(), turn);
-    let envelope = Envelope::of(&ToolRouter::new().call(&call), Attached::LeftOut).to_json();
+    let envelope = Envelope::new(&ToolRouter::new().call(&call), AttachmentMode::Omit).to_json();
     redact(tree, &envelope)
 }
 
@@ -63,7 +63,7 @@ fn both(command: &str) -> String {
 }
 
 #[test]
-fn a_command_answers_with_its_streams_and_its_exit_code() {
+fn a_command_returns_its_output_and_exit_code() {
     expect![[r#"
         {"ok":true,"data":{"stdout":"hello\n","stderr":"oops\n","exit_code":7,"timed_out":false,"stdout_truncated":false,"stderr_truncated":false,"stdout_total_bytes":6,"stderr_total_bytes":5}}
         [exit 7; stdout 1 line; stderr 1 line]
@@ -85,14 +85,14 @@ fn success_is_exit_code_zero() {
 }
 
 #[test]
-fn a_long_stream_is_cut_and_kept_whole_in_a_file() {
+fn a_long_stream_is_truncated_and_saved_to_a_file() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     let command = "cat /dev/urandom | head -c 100000 | base64";
     let report = run(&turn, command);
     assert_eq!(report.stdout.text().len(), 51_200);
     assert!(report.stdout.is_truncated() && !report.stderr.is_truncated());
-    assert_eq!((report.stdout.total_bytes, report.stdout.lines), (135_091, Some(1_755)));
+    assert_eq!((report.stdout.total_bytes, report.stdout.lines), (135_091, 1_755));
     let file = std::fs::read_to_string(report.stdout.file().expect("kept")).expect("readable");
     assert_eq!(file.len(), 135_091);
     assert!(file.starts_with(report.stdout.text()));
@@ -113,7 +113,7 @@ fn the_envelope_of_a_long_stream_names_the_file() {
 }
 
 #[test]
-fn keep_chooses_the_part_that_is_shown() {
+fn keep_selects_the_shown_part() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     let command = "printf '%030000d' 0; printf '%030000d' 0 | tr 0 1";
@@ -145,19 +145,19 @@ fn keep_chooses_the_part_that_is_shown() {
 }
 
 #[test]
-fn a_stream_that_fits_stands_whole_in_stdout_whatever_keep_says() {
+fn a_stream_that_fits_is_complete_for_every_keep() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     for keep in [Keep::Head, Keep::Tail, Keep::Both] {
         let args = BashArgs { keep: Some(keep), ..BashArgs::new("printf '%051200d' 7") };
         let report = Bash.run(args, &turn).expect("it runs");
         assert_eq!((report.stdout.text().len(), report.stdout.tail()), (51_200, None));
-        assert!(!report.stdout.is_truncated() && report.stdout.kept.is_none());
+        assert!(!report.stdout.is_truncated() && report.stdout.saved.is_none());
     }
 }
 
 #[test]
-fn the_text_of_head_and_tail_says_what_is_left_out_between() {
+fn head_and_tail_text_says_how_much_is_between() {
     let tree = TempTree::new("");
     let command = "seq 1 20000; seq 1 20000 | tr '\\n' ' ' >&2";
     let whole = text(&tree, &turn(&tree), &json!({ "command": command, "keep": "both" }));
@@ -248,7 +248,7 @@ fn invalid_bytes_are_replaced_and_counted_as_they_came() {
 }
 
 #[test]
-fn a_stream_that_only_replacement_makes_too_long_is_kept_too() {
+fn a_stream_too_long_after_replacement_is_saved() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     let report = run(&turn, r"head -c 20000 /dev/zero | tr '\0' '\377'");
@@ -259,7 +259,7 @@ fn a_stream_that_only_replacement_makes_too_long_is_kept_too() {
 }
 
 #[test]
-fn a_character_across_the_cut_is_left_out() {
+fn a_truncated_character_is_dropped() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     for before in 51_196..=51_200 {
@@ -271,7 +271,7 @@ fn a_character_across_the_cut_is_left_out() {
 }
 
 #[test]
-fn a_timeout_keeps_what_was_printed() {
+fn a_timeout_returns_the_output_so_far() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     let command = "trap 'echo cleaning up; exit 3' TERM; echo before; sleep 100 & wait";
@@ -286,7 +286,7 @@ fn a_timeout_keeps_what_was_printed() {
 }
 
 #[test]
-fn a_command_that_ignores_the_request_to_end_is_killed() {
+fn a_command_that_ignores_sigterm_is_killed() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     for command in
@@ -314,7 +314,7 @@ fn the_turns_deadline_counts_as_a_timeout() {
 }
 
 #[test]
-fn a_cancelled_call_keeps_what_was_printed() {
+fn a_cancelled_call_returns_the_output_so_far() {
     let tree = TempTree::new("");
     let cancel = CancelFlag::default();
     let turn = turn(&tree).with_cancel(cancel.clone());
@@ -333,10 +333,10 @@ fn a_cancelled_call_keeps_what_was_printed() {
 }
 
 #[test]
-fn without_a_spill_folder_a_long_stream_says_that_it_is_not_kept() {
+fn without_an_output_store_a_long_stream_is_not_saved() {
     let tree = TempTree::new("");
     let turn = TurnContext::new(tree.path(), SandboxPolicy::Full).expect("absolute");
     let report = run(&turn, "printf '%060000d' 0");
-    assert_eq!(report.stdout.spill_error().as_deref(), Some("no spill folder is set"));
+    assert_eq!(report.stdout.save_error().as_deref(), Some("no spill folder is set"));
     assert_eq!(report.stdout.text().len(), 51_200);
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use expect_test::expect;
 use eyelet::tools::{Bash, BashArgs};
-use eyelet::{Environment, ErrorCode, Reach, Root, SandboxPolicy, Tool as _, TurnContext};
+use eyelet::{Environment, ErrorCode, PathScope, Root, SandboxPolicy, Tool as _, TurnContext};
 use serde_json::json;
 use testkit::{TempTree, is_root};
 
@@ -112,11 +112,11 @@ fn the_directory_is_the_one_that_was_checked() {
         .with_root(Root::open(tree.path()).expect("it is there"));
     assert_eq!(failure(&outside, BashArgs::new("pwd")).0, ErrorCode::OutsideRoot);
     // What lifts the roots from the other tools does not lift them from a command, and is not advised.
-    let lifted = confined.with_reach(Reach::Everything);
+    let lifted = confined.with_path_scope(PathScope::Everything);
     let told = text(&tree, &lifted, &json!({ "command": "pwd", "cwd": "/" }));
     expect!["cwd `/` is outside the roots (/repo); --root DIR at the start adds one"]
         .assert_eq(&told);
-    let rootless = free.with_reach(Reach::Roots);
+    let rootless = free.with_path_scope(PathScope::Roots);
     let told = text(&tree, &rootless, &json!({ "command": "pwd" }));
     expect!["cwd `/repo` is outside the roots, there are none; --root DIR at the start adds one"]
         .assert_eq(&told);
@@ -139,7 +139,7 @@ fn a_policy_that_is_not_enforced_runs_nothing() {
 }
 
 #[test]
-fn a_directory_that_is_swapped_for_another_is_not_followed_by_the_command() {
+fn a_swapped_working_directory_is_not_used_by_the_command() {
     let tree = TempTree::new("sub/marker");
     let turn = turn(&tree);
     // The command's own directory is renamed while it runs; `.` stays with it.

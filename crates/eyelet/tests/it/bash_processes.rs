@@ -28,7 +28,7 @@ fn the_call_ends_with_the_command_and_not_with_the_pipe() {
 }
 
 #[test]
-fn what_is_left_in_the_background_is_ended_even_without_a_pipe() {
+fn background_processes_are_killed_even_without_a_pipe() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     let command = "(trap 'echo ended > ended; exit' TERM; touch ready; sleep 100 & wait) \
@@ -39,7 +39,7 @@ fn what_is_left_in_the_background_is_ended_even_without_a_pipe() {
 }
 
 #[test]
-fn a_process_that_bash_does_not_wait_for_may_still_finish_its_output() {
+fn a_background_process_may_finish_its_output() {
     let tree = TempTree::new("");
     let report = run(&turn(&tree), "echo through a substitution > >(cat)");
     assert_eq!(report.stdout.text(), "through a substitution\n");
@@ -61,7 +61,7 @@ fn a_timeout_ends_the_whole_group() {
     let report = Bash.run(args, &turn(&tree)).expect("it runs");
     assert!(report.timed_out);
     assert_eq!(report.stdout.text().lines().filter(|pid| is_alive(pid)).count(), 0);
-    assert_eq!(report.stdout.lines, Some(2));
+    assert_eq!(report.stdout.lines, 2);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn calls_at_the_same_time_keep_to_themselves() {
                 for round in 0..5 {
                     let command = format!("yes {caller}{round} | head -n 30000; exit {caller}");
                     let report = run(turn, &command);
-                    assert_eq!((report.exit_code, report.stdout.lines), (caller, Some(30_000)));
+                    assert_eq!((report.exit_code, report.stdout.lines), (caller, 30_000));
                     let file = report.stdout.file().expect("kept");
                     let text = std::fs::read_to_string(file).expect("readable");
                     assert!(text == format!("{caller}{round}\n").repeat(30_000));
@@ -99,7 +99,7 @@ fn calls_at_the_same_time_keep_to_themselves() {
 }
 
 #[test]
-fn a_command_gets_its_three_standard_files_and_none_of_ours() {
+fn a_command_inherits_only_its_standard_file_descriptors() {
     let tree = TempTree::new("");
     let report = run(&turn(&tree), "for f in /proc/$$/fd/*; do readlink $f; done");
     let spill = tree.beside();
@@ -156,7 +156,7 @@ fn memory_does_not_grow_with_the_output() {
         run(&turn, "printf '%060000d' 0");
         let before = testkit::peak_memory();
         let report = run(&turn, "head -c 200000000 /dev/zero | tr '\\0' x");
-        assert_eq!((report.stdout.total_bytes, report.stdout.lines), (200_000_000, Some(1)));
+        assert_eq!((report.stdout.total_bytes, report.stdout.lines), (200_000_000, 1));
         assert!(
             testkit::peak_memory() - before < 8 << 20,
             "grew by {} bytes",

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use eyelet::{
-    FunctionCallError, ReplyBudget, SandboxPolicy, Spill, ToolInvocation, ToolRouter, TurnContext,
+    FunctionCallError, OutputStore, ReplyBudget, SandboxPolicy, ToolInvocation, ToolRouter,
+    TurnContext,
 };
 use serde_json::{Value, json};
 use testkit::{TempTree, each_seed};
@@ -16,7 +17,7 @@ fn turn(tree: &TempTree, bytes: usize) -> TurnContext {
     TurnContext::new(tree.path(), SandboxPolicy::Full)
         .unwrap()
         .with_environment(path.into_iter().collect())
-        .with_spill(Arc::new(Spill::session(tree.path())))
+        .with_output_store(Arc::new(OutputStore::session(tree.path())))
         .with_reply_budget(ReplyBudget::new(bytes))
 }
 
@@ -155,7 +156,7 @@ fn the_pages_of_a_search_joined_are_all_files() {
 }
 
 #[test]
-fn a_search_that_its_limit_cuts_says_so_in_the_reply_alone() {
+fn only_the_reply_says_that_a_limit_truncated_the_search() {
     let tree = TempTree::new("a = needle\nb = needle\nc = needle");
     let turn = turn(&tree, 4096);
     let call = ToolInvocation::new("grep_files", r#"{"pattern":"needle","limit":2}"#, &turn);
@@ -167,7 +168,7 @@ fn a_search_that_its_limit_cuts_says_so_in_the_reply_alone() {
 }
 
 #[test]
-fn what_a_command_prints_is_shown_as_far_as_it_fits_and_kept_whole() {
+fn long_output_is_truncated_to_the_budget_and_saved() {
     each_seed(16, |random| {
         let tree = TempTree::new("");
         let texts = [random_text(random), random_text(random)];
@@ -230,7 +231,7 @@ fn many_short_lines_are_cut_by_their_number() {
 }
 
 #[test]
-fn a_directory_too_deep_for_a_reply_is_an_error_that_says_so() {
+fn an_entry_too_long_for_a_reply_is_an_error() {
     let tree = TempTree::new("");
     let folder = vec!["d".repeat(250); 15].join("/");
     let name = "\u{1}".repeat(200);
@@ -243,14 +244,14 @@ fn a_directory_too_deep_for_a_reply_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_temp_folder_of_any_depth_leaves_the_reply_within_its_budget() {
+fn a_deep_temp_folder_keeps_the_reply_within_its_budget() {
     let tree = TempTree::new("");
     for depth in [1, 3, 4, 5, 12, 15] {
         // Control characters are shown as more bytes than they are.
         for name in ["t".repeat(250), "\u{1}".repeat(50)] {
             let temp = tree.dir(vec![name; depth].join("/"));
-            let spill = Arc::new(Spill::session(temp));
-            let turn = turn(&tree, 4096).with_spill(spill);
+            let spill = Arc::new(OutputStore::session(temp));
+            let turn = turn(&tree, 4096).with_output_store(spill);
             let asked = json!({"command": "seq 100000; seq 100000 >&2"});
             let reply = reply("bash", &asked, &turn, 4096);
             let (header, body) = reply.split_once('\n').unwrap();

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use eyelet::tools::{GrepFiles, GrepFilesArgs, SkippedFiles};
-use eyelet::{Attached, Envelope, SearchEngine, Tool as _, ToolInvocation, ToolRouter};
+use eyelet::{AttachmentMode, Envelope, SearchEngine, Tool as _, ToolInvocation, ToolRouter};
 use testkit::TempTree;
 
 use crate::searching::{answer, check, check_in, turn, turn_with};
@@ -112,7 +112,7 @@ fn the_envelope_holds_content_and_success() {
     let turn = turn(&tree);
     let call = |arguments: &str| {
         let outcome = ToolRouter::new().call(&ToolInvocation::new("grep_files", arguments, &turn));
-        tree.redact(&Envelope::of(&outcome, Attached::LeftOut).to_json())
+        tree.redact(&Envelope::new(&outcome, AttachmentMode::Omit).to_json())
     };
     expect![[r#"{"ok":true,"data":{"content":"/repo/a","success":true}}"#]]
         .assert_eq(&call(r#"{"pattern":"foo"}"#));
@@ -125,7 +125,7 @@ fn the_envelope_holds_content_and_success() {
 }
 
 #[test]
-fn the_newest_file_stands_first_and_equal_times_go_by_path() {
+fn matches_are_sorted_newest_first_then_by_path() {
     let tree = TempTree::new("b = x\n a/z = x\n a-b = x\n new = x\n old = x");
     for name in ["b", "a/z", "a-b"] {
         tree.modified(name, 50);

@@ -74,7 +74,7 @@ fn what_cannot_be_read_is_skipped_and_counted() {
 }
 
 #[test]
-fn a_line_above_the_memory_limit_is_searched_as_it_comes() {
+fn a_line_above_the_memory_limit_is_streamed() {
     let tree = TempTree::new("a = foo");
     let long = |start: &str, end: &str| {
         let mut line = start.as_bytes().to_vec();
@@ -107,7 +107,7 @@ fn a_line_above_the_memory_limit_is_searched_as_it_comes() {
 }
 
 #[test]
-fn a_line_that_is_too_long_for_its_pattern_ends_its_file_alone() {
+fn a_line_too_long_for_its_pattern_skips_only_its_file() {
     let tree = TempTree::new("a = foo");
     // Unicode's word boundaries have no automaton beside text that is not ASCII.
     let mut line = "é".repeat(10 << 20).into_bytes();
@@ -119,7 +119,7 @@ fn a_line_that_is_too_long_for_its_pattern_ends_its_file_alone() {
 }
 
 #[test]
-fn a_stop_is_heeded_within_a_long_line_by_every_worker() {
+fn every_worker_stops_within_a_long_line() {
     let tree = TempTree::new("");
     for number in 0..8 {
         tree.file(format!("{number}/long"), vec![b'x'; 32 << 20]);
@@ -155,7 +155,7 @@ fn a_huge_pattern_or_one_with_a_nul_is_refused() {
 }
 
 #[test]
-fn a_pattern_that_compiles_to_too_much_is_refused_at_once() {
+fn a_pattern_that_compiles_too_large_is_refused() {
     let tree = TempTree::new("a = foo");
     let start = Instant::now();
     for pattern in [r"[\\s\\S]{0,100000}", r"\\pL{1000}", r"((a{100}){100}){100}"] {
@@ -220,7 +220,7 @@ fn scripted(tree: &TempTree, script: &str) -> TurnContext {
 fn nothing_of_rg_outlives_its_time_limit() {
     let tree = TempTree::new("a = foo");
     let pids = tree.path().join("pids");
-    let script = format!("/bin/sleep 60 & echo $! $$ > {}; wait", pids.display());
+    let script = format!("/bin/sleep 60 & echo $! $$ > '{}'; wait", pids.display());
     let deadline = Instant::now() + Duration::from_millis(700);
     let turn = scripted(&tree, &script).with_deadline(deadline);
     let text = answer(&tree, &turn, r#"{"pattern":"foo"}"#);
@@ -318,7 +318,7 @@ fn a_tree_deeper_than_any_path_is_searched() {
 }
 
 #[test]
-fn a_tree_that_changes_meanwhile_gives_an_answer_or_an_error() {
+fn a_changing_tree_gives_a_result_or_an_error() {
     let tree = TempTree::new("still = foo\n sub/a = foo");
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {

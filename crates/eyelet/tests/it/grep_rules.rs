@@ -47,7 +47,7 @@ fn git_ignore_files_count_in_a_repository_only() {
 }
 
 #[test]
-fn ignore_files_count_everywhere_and_the_nearer_and_more_special_one_wins() {
+fn the_nearest_and_most_specific_ignore_file_wins() {
     finds(
         &tree(
             ".git/\n .gitignore = *.x\\n\n .ignore = !keep.x\\nb\n .rgignore = !b\n a.x = foo\n \
@@ -161,7 +161,7 @@ fn the_users_excludes_come_from_the_turns_environment() {
 }
 
 #[test]
-fn hidden_files_are_left_out_unless_they_are_asked_for() {
+fn hidden_files_are_skipped_unless_included() {
     let tree = tree(".a = foo\n .dir/b = foo\n .dot. = foo\n c = foo");
     finds(
         &tree,
@@ -187,7 +187,7 @@ fn hidden_files_are_left_out_unless_they_are_asked_for() {
 }
 
 #[test]
-fn an_include_is_stronger_than_the_rules_and_relative_to_the_working_directory() {
+fn include_overrides_ignore_rules_relative_to_the_working_directory() {
     let tree = tree(".ignore = *.log\n a.log = foo\n sub/b.log = foo\n sub/c = foo");
     check(
         &tree,
@@ -244,7 +244,7 @@ fn links_are_followed_as_the_path_and_never_below_it() {
 }
 
 #[test]
-fn binary_files_are_left_out_and_byte_order_marks_are_understood() {
+fn binary_files_are_skipped_and_byte_order_marks_are_decoded() {
     let tree = TempTree::new("binary = foo\\0\n crlf = foo\\r\\n");
     let utf16: Vec<u8> = "\u{feff}foo".encode_utf16().flat_map(u16::to_le_bytes).collect();
     tree.file("utf16", utf16);
@@ -262,7 +262,7 @@ fn binary_files_are_left_out_and_byte_order_marks_are_understood() {
 }
 
 #[test]
-fn names_that_are_not_utf8_are_left_out_and_counted() {
+fn names_that_are_not_utf8_are_skipped_and_counted() {
     let tree = TempTree::new("a = foo");
     tree.file(OsStr::from_bytes(b"b\xff"), "foo");
     tree.file(OsStr::from_bytes(b"d\xff/c"), "foo");

@@ -96,7 +96,7 @@ fn a_file_that_is_cut_and_grows_again_crashes_nobody() {
 }
 
 #[test]
-fn a_file_that_grows_without_end_is_read_as_it_was() {
+fn a_growing_file_is_read_to_its_initial_size() {
     let tree = TempTree::new("");
     let file = std::fs::File::create(tree.path().join("f")).unwrap();
     let text = "a line\n".repeat(200_000);
@@ -243,8 +243,8 @@ fn names_that_give_orders_are_names() {
 }
 
 #[test]
-fn where_files_cannot_be_opened_for_want_of_handles_no_part_is_taken_for_the_whole() {
-    let name = "hostile_files::where_files_cannot_be_opened_for_want_of_handles_no_part_is_taken_for_the_whole";
+fn running_out_of_file_descriptors_is_an_error_not_a_partial_result() {
+    let name = "hostile_files::running_out_of_file_descriptors_is_an_error_not_a_partial_result";
     testkit::in_own_process_after("ulimit -n 64", name, || {
         let tree = TempTree::new("a/b/c/d/deep = needle\na/b/shallow = needle\nother = nothing");
         let turn = turn(tree.path()).with_root(Root::open(tree.path()).unwrap());

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use eyelet::{Hidden, Root, TurnContext};
+use eyelet::{DenyList, Root, TurnContext};
 use serde_json::json;
 use testkit::{TempTree, each_seed, random_tree};
 
@@ -47,7 +47,7 @@ fn paths_that_programs_expand_are_plain_names_inside_the_root() {
 }
 
 #[test]
-fn paths_to_the_top_are_outside_and_the_roots_own_names_are_inside() {
+fn parents_of_a_root_are_outside_and_its_names_inside() {
     let tree = TempTree::new("f = x");
     let turn = confined(tree.path());
     for path in ["/", "//etc", "/..", "/etc/..", "/../..", "..", "../.."] {
@@ -170,7 +170,7 @@ fn random_path(tree: &TempTree, random: &mut fastrand::Rng) -> String {
 }
 
 #[test]
-fn nothing_outside_is_named_read_or_matched_on_random_trees_of_links() {
+fn random_symlink_trees_never_lead_outside() {
     each_seed(150, |random| {
         let tree = random_tree(random);
         let beside = tree.beside();
@@ -221,8 +221,8 @@ fn a_deep_path_leads_down_and_up_again() {
     let (down, up) = ("d/".repeat(100), "../".repeat(100));
     tree.file(format!("{down}f"), "deep");
     tree.file("d/d/g", "above");
-    let hidden = Hidden::nothing().with_denied("*.pem", &[tree.path()]).unwrap();
-    for turn in [confined(tree.path()), confined(tree.path()).with_hidden(hidden)] {
+    let deny_list = DenyList::empty().with_glob("*.pem", &[tree.path()]).unwrap();
+    for turn in [confined(tree.path()), confined(tree.path()).with_deny_list(deny_list)] {
         let read = |path: String| content(&turn, "read", &json!({ "path": path }));
         assert_eq!(read(format!("{down}f")), "[lines 1-1 of 1]\ndeep");
         assert_eq!(read(format!("{down}{up}d/d/g")), "[lines 1-1 of 1]\nabove");

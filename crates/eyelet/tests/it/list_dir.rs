@@ -100,7 +100,7 @@ fn defaults_are_25_entries_and_2_levels() {
 }
 
 #[test]
-fn entries_are_found_breadth_first_then_cut_then_the_page_is_sorted() {
+fn entries_are_paged_breadth_first_and_the_page_is_sorted() {
     let tree = "b/x/deep\na/y\nc";
     let page = |offset| json!({"offset": offset, "limit": 2, "depth": 3});
     check(
@@ -174,7 +174,7 @@ fn an_empty_directory_answers_the_header_alone_whatever_the_offset() {
 }
 
 #[test]
-fn the_notice_names_the_number_of_entries_on_the_page() {
+fn the_last_line_names_the_number_of_entries() {
     let tree = "a\nb\nc";
     for (offset, limit, notice) in [
         (1, 2, Some("More than 2 entries found")),
@@ -189,7 +189,7 @@ fn the_notice_names_the_number_of_entries_on_the_page() {
 }
 
 #[test]
-fn the_directory_itself_unreadable_is_an_error_with_the_systems_words() {
+fn an_unreadable_directory_is_a_system_error() {
     let tree = TempTree::new("file\nshut/x");
     let ask =
         |path: &str| content(&turn(tree.path()), "list_dir", &json!({ "dir_path": tree.at(path) }));
@@ -211,7 +211,7 @@ fn the_directory_itself_unreadable_is_an_error_with_the_systems_words() {
 }
 
 #[test]
-fn a_directory_below_that_cannot_be_read_is_listed_without_its_children() {
+fn an_unreadable_subdirectory_is_listed_without_children() {
     let tree = TempTree::new("open/x\nshut/y");
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o000)).unwrap();
     let listing = list(&tree, json!({}));
@@ -253,7 +253,7 @@ fn names_are_shown_on_one_line_each() {
 }
 
 #[test]
-fn order_is_that_of_the_text_that_is_shown_then_of_the_bytes() {
+fn entries_are_sorted_by_displayed_name_then_by_bytes() {
     let tree = TempTree::new("");
     // The first two look alike; the control character is shown as a backslash, above `Z`.
     for name in [&b"q\xfe"[..], b"q\xff", b"\x01", b"Z", b"a"] {
@@ -285,7 +285,7 @@ impl ToOs for [u8] {
 }
 
 #[test]
-fn a_name_above_500_bytes_as_shown_is_cut_at_a_character() {
+fn names_above_500_bytes_are_truncated_at_a_character() {
     let tree = TempTree::new("");
     // 255 bytes on disk; each U+FFFD is 3 bytes, so 166 of them are 498.
     tree.file(vec![0xff; 255].to_os(), "");
@@ -298,7 +298,7 @@ fn a_name_above_500_bytes_as_shown_is_cut_at_a_character() {
 }
 
 #[test]
-fn the_header_shows_the_path_as_asked_on_one_line() {
+fn the_header_shows_the_requested_path_on_one_line() {
     let tree = TempTree::new("a/x\nodd\\nname/y");
     let ask = |path: &str| {
         tree.redact(&content(&turn(tree.path()), "list_dir", &json!({ "dir_path": path })))
@@ -362,7 +362,7 @@ fn the_typed_report_tells_the_next_offset() {
 }
 
 #[test]
-fn a_deadline_that_has_passed_and_a_cancel_stop_the_listing() {
+fn a_passed_deadline_and_a_cancel_stop_the_listing() {
     let tree = TempTree::new("a");
     let arguments = json!({ "dir_path": tree.str() });
     let late = turn(tree.path()).with_deadline(Instant::now() - Duration::from_secs(1));

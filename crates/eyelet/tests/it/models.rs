@@ -6,7 +6,7 @@ use testkit::{NaivePage, each_seed, naive_list, naive_read, random_tree};
 use crate::ask::{content, data, turn};
 
 #[test]
-fn list_dir_is_the_collect_everything_listing_on_random_trees() {
+fn random_listings_equal_the_naive_result() {
     each_seed(400, |random| {
         let tree = random_tree(random);
         for _ in 0..8 {
@@ -32,7 +32,7 @@ fn found(page: &serde_json::Value) -> NaivePage {
 }
 
 #[test]
-fn read_is_the_page_of_the_whole_file_on_random_files() {
+fn random_reads_equal_the_naive_result() {
     const PARTS: [&[u8]; 14] = [
         b"\n",
         b"\n",
@@ -95,7 +95,7 @@ fn large_file(random: &mut fastrand::Rng) -> (testkit::TempTree, Vec<u8>) {
 }
 
 #[test]
-fn read_of_a_large_file_with_holes_is_the_page_of_the_whole_file() {
+fn pages_of_a_sparse_file_equal_the_naive_result() {
     each_seed(8, |random| {
         let (tree, whole) = large_file(random);
         let lines = naive_read(&whole, 1, 1, 1).total_lines as usize;

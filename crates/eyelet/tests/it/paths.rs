@@ -22,7 +22,7 @@ fn is_outside(answer: &str) -> bool {
 }
 
 #[test]
-fn outside_says_which_roots_there_are_and_how_to_add_one() {
+fn the_outside_error_lists_the_roots_and_how_to_add_one() {
     let tree = TempTree::new("f = x");
     expect!["error outside_root: path `/etc/passwd` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them"]
         .assert_eq(&tree.redact(&read(&confined(tree.path()), "/etc/passwd")));
@@ -125,7 +125,7 @@ fn a_loop_of_links_is_an_error() {
 }
 
 #[test]
-fn a_root_given_through_a_link_may_be_spelled_either_way() {
+fn a_root_opened_through_a_symlink_has_both_spellings() {
     let tree = TempTree::new("real/f = x\nalias -> real");
     let alias = tree.path().join("alias");
     let turn = turn(&alias).with_root(Root::open(&alias).unwrap());
@@ -150,7 +150,7 @@ fn links_may_lead_from_one_root_into_another() {
 }
 
 #[test]
-fn a_root_that_was_replaced_by_a_link_still_serves_the_directory_it_was() {
+fn a_root_replaced_by_a_symlink_still_serves_its_directory() {
     let tree = TempTree::new("root/f = inside");
     let beside = tree.beside();
     std::fs::write(beside.join("f"), "CANARY").unwrap();

@@ -2,7 +2,8 @@
 
 use eyelet::limits::MAX_ANSWER_BYTES;
 use eyelet::{
-    Attached, Envelope, FunctionCallError, ToolDefinition, ToolInvocation, ToolRouter, TurnContext,
+    AttachmentMode, Envelope, FunctionCallError, ToolDefinition, ToolInvocation, ToolRouter,
+    TurnContext,
 };
 use serde_json::{Map, Value, json};
 use testkit::{TempTree, each_seed, random_tree};
@@ -96,7 +97,7 @@ fn arguments(tool: &ToolDefinition, tree: &TempTree, random: &mut fastrand::Rng)
 /// One call: no `Fatal`, both dialects agree, nothing above its bound.
 fn check(tool: &str, arguments: &Value, turn: &TurnContext) {
     let outcome = ToolRouter::new().call(&ToolInvocation::new(tool, arguments.to_string(), turn));
-    let json = Envelope::of(&outcome, Attached::Inline).to_json();
+    let json = Envelope::new(&outcome, AttachmentMode::Inline).to_json();
     assert!(json.len() <= MAX_ANSWER_BYTES + 100, "{} bytes", json.len());
     assert!(!json.contains('\n'));
     let envelope: Value = serde_json::from_str(&json).unwrap();
@@ -153,7 +154,7 @@ fn any_arguments_get_an_answer_in_both_dialects_within_bounds() {
 }
 
 #[test]
-fn pages_of_a_listing_hold_every_entry_once_for_any_page_size() {
+fn pages_of_any_size_list_every_entry_once() {
     each_seed(60, |random| {
         let tree = random_tree(random);
         let turn = turn(tree.path());
@@ -207,7 +208,7 @@ fn pages_of_a_file_join_to_the_file_for_any_page_size() {
 }
 
 #[test]
-fn a_description_names_each_of_its_tools_default_limits_and_is_short() {
+fn descriptions_are_short_and_name_the_default_limits() {
     for tool in definitions() {
         let told = tool.description.clone() + &tool.input_schema.to_string();
         assert!(told.len() < 2500, "{}: {} bytes", tool.name, told.len());
@@ -231,8 +232,9 @@ fn a_description_names_each_of_its_tools_default_limits_and_is_short() {
 #[test]
 fn pages_of_a_kept_stream_join_to_the_stream() {
     let tree = TempTree::new("");
-    let spill = std::sync::Arc::new(eyelet::Spill::session(tree.beside()));
-    let turn = turn(tree.path()).with_environment(std::env::vars_os().collect()).with_spill(spill);
+    let spill = std::sync::Arc::new(eyelet::OutputStore::session(tree.beside()));
+    let turn =
+        turn(tree.path()).with_environment(std::env::vars_os().collect()).with_output_store(spill);
     let command = "seq 1 30000; printf 'x%.0s' $(seq 1 1300)";
     let answer = data(&turn, "bash", &json!({ "command": command }));
     let file = answer["stdout_file"].as_str().unwrap();

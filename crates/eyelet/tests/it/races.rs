@@ -131,8 +131,8 @@ fn thousands_of_walks_beside_a_swapped_directory_never_leave_the_root() {
 }
 
 #[test]
-fn the_same_race_catches_who_checks_a_path_and_opens_it_later() {
-    race("races::the_same_race_catches_who_checks_a_path_and_opens_it_later", |tree| {
+fn the_race_catches_a_check_followed_by_an_open() {
+    race("races::the_race_catches_a_check_followed_by_an_open", |tree| {
         let mut leaks = 0;
         for _ in 0..5_000_000 {
             if leaks == 100 {

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
-use eyelet::{Attached, CancelFlag, Envelope, ToolInvocation, ToolRouter};
+use eyelet::{AttachmentMode, CancelFlag, Envelope, ToolInvocation, ToolRouter};
 use serde_json::{Value, json};
 use testkit::TempTree;
 
@@ -188,7 +188,7 @@ fn windows_of_a_long_line_join_to_the_line() {
 }
 
 #[test]
-fn the_path_is_also_taken_as_file_path_but_not_both() {
+fn file_path_is_an_alias_of_path_but_not_both() {
     let tree = TempTree::new("f = x");
     let turn = turn(tree.path());
     expect![[r#"{"ok":true,"data":{"path":"f","content":"x","offset":1,"lines_shown":1,"total_lines":1,"truncated":false}}"#]]
@@ -202,7 +202,7 @@ fn the_path_is_also_taken_as_file_path_but_not_both() {
 }
 
 #[test]
-fn a_relative_path_is_resolved_against_the_working_directory_and_echoed_as_asked() {
+fn a_relative_path_starts_at_the_working_directory() {
     let tree = TempTree::new("sub/f = x\ng = y");
     let turn = turn(&tree.path().join("sub"));
     for (path, content) in [("f", "x"), ("./f", "x"), ("../g", "y"), ("../sub/../g", "y")] {
@@ -291,7 +291,7 @@ fn a_fifo_a_socket_and_a_device_are_refused_at_once() {
 }
 
 #[test]
-fn pseudo_files_of_the_kernel_are_read_to_their_end() {
+fn kernel_pseudo_files_are_read_to_the_end() {
     let tree = TempTree::new("");
     let page = data(&turn(tree.path()), "read", &json!({"path": "/proc/self/status"}));
     assert!(page["content"].as_str().unwrap().starts_with("Name:\t"), "{page}");
@@ -299,7 +299,7 @@ fn pseudo_files_of_the_kernel_are_read_to_their_end() {
 }
 
 #[test]
-fn a_file_whose_read_would_block_is_an_error_at_once() {
+fn a_read_that_would_block_is_an_error() {
     let answer = content(&turn("/".as_ref()), "read", &json!({"path": "/proc/kmsg"}));
     // Root may open it, and nothing more is to come; others may not.
     let expected = if testkit::is_root() {
@@ -311,7 +311,7 @@ fn a_file_whose_read_would_block_is_an_error_at_once() {
 }
 
 #[test]
-fn an_image_is_told_by_its_first_bytes_and_comes_whole() {
+fn an_image_is_detected_by_its_first_bytes_and_complete() {
     let tree = TempTree::new("");
     let turn = turn(tree.path());
     for (start, mime) in [
@@ -334,7 +334,7 @@ fn an_image_is_told_by_its_first_bytes_and_comes_whole() {
         let arguments = r#"{"path":"picture.txt"}"#;
         let outcome = ToolRouter::new().call(&ToolInvocation::new("read", arguments, &turn));
         assert_eq!(outcome.as_ref().unwrap().attachment().unwrap().bytes, bytes);
-        let inline = Envelope::of(&outcome, Attached::Inline).to_json();
+        let inline = Envelope::new(&outcome, AttachmentMode::Inline).to_json();
         let base64 = testkit::base64(&bytes);
         assert!(inline.ends_with(&format!(",\"base64\":\"{base64}\"}}}}")), "{inline}");
     }
@@ -357,7 +357,7 @@ fn an_image_above_its_limit_is_too_large() {
 }
 
 #[test]
-fn a_file_that_only_looks_like_an_image_further_on_is_text() {
+fn image_bytes_after_the_start_are_text() {
     for file in [&b"GIF88a"[..], b"RIFF1234WEBX", b"\x89PNG", b" GIF89a"] {
         assert_eq!(page(file, json!({}))["total_lines"], 1);
     }
@@ -376,7 +376,7 @@ fn a_cancel_stops_the_read() {
 }
 
 #[test]
-fn when_time_is_up_the_lines_at_hand_are_shown_and_the_total_is_not_exact() {
+fn a_timeout_returns_the_lines_read_and_an_inexact_total() {
     let tree = TempTree::new("");
     tree.file("f", numbered(100_000));
     let late = turn(tree.path()).with_deadline(Instant::now() - Duration::from_secs(1));

@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use eyelet::{
-    Attached, CancelFlag, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Load, Progress,
-    Report, SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter,
+    AttachmentMode, CancelFlag, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Load,
+    Progress, Report, SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter,
     TurnContext, render_definitions,
 };
 use serde::{Deserialize, Serialize};
@@ -67,22 +67,22 @@ fn both_dialects_come_from_one_report() {
     let output = echo(r#"{"text":"hi"}"#).unwrap();
     let function = output.function().unwrap();
     assert_eq!((function.content.as_str(), function.success), ("hi", Some(true)));
-    let envelope = Envelope::of(&Ok(output), Attached::LeftOut).to_json();
+    let envelope = Envelope::new(&Ok(output), AttachmentMode::Omit).to_json();
     assert_eq!(envelope, r#"{"ok":true,"data":{"text":"hi"}}"#);
     assert_eq!(echo(r#"{"text":""}"#).unwrap().function().unwrap().success, Some(false));
 }
 
 #[test]
 fn an_error_is_an_envelope_with_code_and_message() {
-    let envelope = Envelope::of(&echo("{}"), Attached::LeftOut).to_json();
+    let envelope = Envelope::new(&echo("{}"), AttachmentMode::Omit).to_json();
     expect![[r#"{"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: missing field `text` at line 1 column 2"}}"#]].assert_eq(&envelope);
 }
 
 #[test]
-fn a_panic_of_a_tool_is_fatal_and_the_router_goes_on() {
+fn a_panic_is_fatal_and_the_router_continues() {
     let outcome = echo(r#"{"text":"panic"}"#);
     assert_eq!(outcome.as_ref().err(), Some(&FunctionCallError::Fatal("echo panicked".to_owned())));
-    let envelope = Envelope::of(&outcome, Attached::LeftOut).to_json();
+    let envelope = Envelope::new(&outcome, AttachmentMode::Omit).to_json();
     expect![[
         r#"{"ok":false,"error":{"code":"io_error","message":"internal failure: echo panicked"}}"#
     ]]
@@ -91,14 +91,14 @@ fn a_panic_of_a_tool_is_fatal_and_the_router_goes_on() {
 }
 
 #[test]
-fn no_answer_is_above_the_last_cap_in_either_dialect() {
+fn no_reply_exceeds_the_hard_limit() {
     let output = echo(r#"{"text":"big"}"#).unwrap();
     let FunctionCallError::RespondToModel(error) = output.function().unwrap_err() else {
         panic!("not for the host")
     };
     expect!["the answer is above 32 MiB; ask for less with a smaller limit, and page with offset"]
         .assert_eq(&error.message);
-    let envelope = Envelope::of(&Ok(output), Attached::LeftOut);
+    let envelope = Envelope::new(&Ok(output), AttachmentMode::Omit);
     assert_eq!(envelope.error.unwrap().code, ErrorCode::TooLarge);
 }
 
@@ -127,7 +127,7 @@ fn definitions_come_in_the_form_of_each_host() {
 }
 
 #[test]
-fn a_further_tool_counts_how_far_it_is_and_sees_a_cancel() {
+fn a_hosts_tool_reports_progress_and_sees_a_cancel() {
     let (progress, cancel) = (Progress::default(), CancelFlag::default());
     let turn = TurnContext::new("/", SandboxPolicy::Off).unwrap();
     let turn = turn.with_progress(progress.clone()).with_cancel(cancel.clone());

@@ -7,16 +7,9 @@ mod yaml;
 
 use serde_json::{Map, Value, json};
 
+use crate::clients::client_list::Format;
 use crate::clients::entry::{self, Field, NAME};
 use change::Change;
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Format {
-    /// With comments and trailing commas.
-    Json,
-    Toml,
-    Yaml,
-}
 
 impl Format {
     /// Parses a file; an empty one is an empty object.

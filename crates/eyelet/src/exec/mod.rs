@@ -1,0 +1,15 @@
+//! Runs commands, reads their output and kills what they leave behind.
+
+#![expect(clippy::disallowed_methods, reason = "starts processes")]
+
+pub(crate) mod command_spec;
+pub(crate) mod denied_paths;
+pub(crate) mod find_program;
+pub(crate) mod nested_repositories;
+pub(crate) mod output_stream;
+pub(crate) mod output_window;
+pub(crate) mod process_group;
+pub(crate) mod refusal;
+pub(crate) mod run_command;
+pub(crate) mod sandbox_request;
+pub(crate) mod supervised_process;

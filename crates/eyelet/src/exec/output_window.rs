@@ -1,0 +1,40 @@
+//! How much of a command's output is shown, and where the output is saved.
+
+use std::sync::Arc;
+
+use crate::saved_output::output_store::OutputStore;
+use crate::text::command_reply;
+use crate::text::reply_budget::{ReplyBudget, TextSize};
+
+/// With less room, a reply would contain little more than the names of the files.
+const LEAST_ROOM: usize = 400;
+
+/// How much of the two outputs is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OutputWindow {
+    /// This many bytes of each.
+    Each(usize),
+    /// Both share the room of a reply.
+    Shared(TextSize),
+}
+
+/// Where a long output is saved, or why it cannot be.
+pub(crate) type SaveTarget = Result<Arc<OutputStore>, &'static str>;
+
+impl OutputWindow {
+    /// What fits into a reply next to a note of `note_bytes` bytes. If the paths of saved files
+    /// would leave too little room, output is not saved.
+    pub(crate) fn within(
+        budget: ReplyBudget,
+        save_to: SaveTarget,
+        note_bytes: usize,
+    ) -> (OutputWindow, SaveTarget) {
+        let path_bytes = save_to.as_ref().map_or(0, |output_store| output_store.max_path_bytes());
+        let room = command_reply::room(budget, path_bytes, note_bytes);
+        if room.bytes >= LEAST_ROOM {
+            return (OutputWindow::Shared(room), save_to);
+        }
+        let why = "the path of the temp folder is too long for a reply of this size";
+        (OutputWindow::Shared(command_reply::room(budget, 0, note_bytes)), Err(why))
+    }
+}

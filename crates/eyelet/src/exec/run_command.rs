@@ -1,0 +1,284 @@
+//! Runs a command and reads its two outputs until it ends.
+//!
+//! One loop polls both pipes and the end of the command. The call ends with the command, even if
+//! other processes still hold the pipes; eyelet kills them before it replies.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use eyelet_sandbox::Reverted;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::Signal;
+
+use crate::cancel::{Stop, StopCheck};
+use crate::exec::command_spec::CommandSpec;
+use crate::exec::output_stream::OutputStream;
+use crate::exec::process_group::ProcessGroup;
+use crate::exec::refusal::Refusal;
+use crate::exec::supervised_process::SupervisedProcess;
+use crate::limits::STOP_INTERVAL;
+use crate::text::command_reply::StreamReport;
+use crate::text::removed_files::RemovedFiles;
+
+/// How long background processes may still write after the command has ended.
+const DRAIN_TIME: Duration = Duration::from_millis(100);
+/// How long a group may take to end after SIGTERM.
+const GRACE_TIME: Duration = Duration::from_millis(200);
+/// How long to wait for a killed group: a process that hangs in the kernel does not die.
+const REAP_TIME: Duration = Duration::from_secs(1);
+/// How often to check a group that was told to end.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+
+/// The result of a command.
+pub(crate) struct CommandOutcome {
+    pub(crate) end: CommandEnd,
+    pub(crate) stdout: StreamReport,
+    pub(crate) stderr: StreamReport,
+    /// Changes to protected paths that were undone.
+    pub(crate) reverted: Vec<Reverted>,
+    /// Saved files that were removed to make room for its output.
+    pub(crate) removed: RemovedFiles,
+}
+
+/// How a command ended.
+pub(crate) enum CommandEnd {
+    /// By itself; 128 + N for signal N.
+    Exited(i32),
+    /// eyelet killed it.
+    Stopped(Stop),
+}
+
+/// Runs the command until it ends or `stop_check` fails.
+pub(crate) fn run(
+    spec: &CommandSpec<'_>,
+    stop_check: &StopCheck,
+) -> Result<CommandOutcome, Refusal> {
+    if let Err(stop) = stop_check.check() {
+        let nothing = || OutputStream::new(None, spec);
+        let [stdout, stderr] = OutputStream::finish(&mut [nothing(), nothing()], spec.window);
+        let (end, reverted, removed) =
+            (CommandEnd::Stopped(stop), Vec::new(), RemovedFiles::default());
+        return Ok(CommandOutcome { end, stdout, stderr, reverted, removed });
+    }
+    let mut running = RunningCommand::start(spec)?;
+    let stopped = running.until_end(stop_check)?;
+    let exit_code = match &running.process {
+        CommandProcess::Group(_) => running.end_group(stopped)?,
+        CommandProcess::Supervised(_) => running.end_supervised(stopped)?,
+    };
+    let [stdout, stderr] = OutputStream::finish(&mut running.streams, spec.window);
+    let removed = OutputStream::removed(&mut running.streams);
+    let reverted = running.process.reverted();
+    let end = match stopped {
+        Some(stop) => CommandEnd::Stopped(stop),
+        None => CommandEnd::Exited(exit_code.unwrap_or(-1)),
+    };
+    Ok(CommandOutcome { end, stdout, stderr, reverted, removed })
+}
+
+/// The command and what it started.
+enum CommandProcess {
+    /// In a process group of this process; processes that leave the group are missed.
+    Group(ProcessGroup),
+    /// Under a supervisor, which finds every descendant.
+    Supervised(Box<SupervisedProcess>),
+}
+
+impl CommandProcess {
+    fn has_ended(&mut self) -> Result<bool, Refusal> {
+        match self {
+            CommandProcess::Group(group) => Ok(group.has_ended()?),
+            CommandProcess::Supervised(process) => process.has_ended(),
+        }
+    }
+
+    fn reverted(&mut self) -> Vec<Reverted> {
+        match self {
+            CommandProcess::Group(_) => Vec::new(),
+            CommandProcess::Supervised(process) => process.take_reverted(),
+        }
+    }
+}
+
+/// A running command. Dropping it early kills it and what it started.
+struct RunningCommand {
+    process: CommandProcess,
+    streams: [OutputStream; 2],
+}
+
+impl RunningCommand {
+    fn start(spec: &CommandSpec<'_>) -> Result<Self, Refusal> {
+        let (process, outputs) = match spec.supervised {
+            Some(supervised) => {
+                let (process, outputs) = SupervisedProcess::start(supervised, spec.directory)?;
+                (CommandProcess::Supervised(Box::new(process)), outputs)
+            }
+            None => {
+                let (group, outputs) = ProcessGroup::start(spec)?;
+                (CommandProcess::Group(group), outputs)
+            }
+        };
+        let streams = outputs.map(|pipe| OutputStream::new(pipe, spec));
+        let running = RunningCommand { process, streams };
+        running.streams.iter().try_for_each(OutputStream::prepare)?;
+        Ok(running)
+    }
+
+    /// Reads until the command ends or has to stop.
+    fn until_end(&mut self, stop_check: &StopCheck) -> Result<Option<Stop>, Refusal> {
+        loop {
+            if self.process.has_ended()? {
+                return Ok(None);
+            }
+            if let Err(stop) = stop_check.check() {
+                return Ok(Some(stop));
+            }
+            self.wait(stop_check.left());
+            self.read()?;
+        }
+    }
+
+    /// Tells the supervisor to kill what is left, and reads the remaining output.
+    fn end_supervised(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
+        if stopped.is_none() {
+            self.drain(DRAIN_TIME)?;
+        }
+        let until = Instant::now() + GRACE_TIME + REAP_TIME;
+        let mut is_told_to_end = false;
+        loop {
+            self.read()?;
+            let CommandProcess::Supervised(process) = &mut self.process else { return Ok(None) };
+            if process.is_gone()? || Instant::now() >= until {
+                break;
+            }
+            if !is_told_to_end {
+                is_told_to_end = true;
+                process.ask_to_end();
+            }
+            self.wait(until.saturating_duration_since(Instant::now()));
+        }
+        let CommandProcess::Supervised(process) = &mut self.process else { return Ok(None) };
+        let exit_code = process.finish();
+        let unconfirmed = process.start_unconfirmed();
+        self.drain_rest()?;
+        match unconfirmed {
+            Some(refusal) if stopped.is_none() && self.is_silent() => Err(refusal),
+            Some(_) | None => Ok(exit_code),
+        }
+    }
+
+    /// Kills what is left of the group and reads the remaining output. Returns no exit code if the
+    /// command hangs in the kernel.
+    fn end_group(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
+        if stopped.is_none() {
+            if let CommandProcess::Group(group) = &mut self.process {
+                group.forget_end_handle();
+            }
+            self.drain(DRAIN_TIME)?;
+        }
+        let CommandProcess::Group(group) = &self.process else { return Ok(None) };
+        let is_anyone_left = stopped.is_some() || group.has_others();
+        if is_anyone_left {
+            group.signal(Signal::TERM);
+            self.read_until_gone(GRACE_TIME)?;
+        }
+        let CommandProcess::Group(group) = &self.process else { return Ok(None) };
+        group.signal(Signal::KILL);
+        if is_anyone_left {
+            self.read_until_gone(REAP_TIME)?;
+        }
+        let CommandProcess::Group(group) = &mut self.process else { return Ok(None) };
+        let exit_code = group.reap()?;
+        self.drain_rest()?;
+        Ok(exit_code)
+    }
+
+    /// Reads until the pipes are closed or the time is up.
+    fn drain(&mut self, time: Duration) -> io::Result<()> {
+        let until = Instant::now() + time;
+        loop {
+            let count = self.read()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.is_closed() {
+                return Ok(());
+            }
+            if count == 0 {
+                self.wait_for_pipes(left);
+            }
+        }
+    }
+
+    /// Reads what dead writers left in the pipes; does not wait for live ones.
+    fn drain_rest(&mut self) -> io::Result<()> {
+        let until = Instant::now() + DRAIN_TIME;
+        while self.read()? > 0 && Instant::now() < until {}
+        Ok(())
+    }
+
+    /// Reads until the group is gone or the time is up.
+    fn read_until_gone(&mut self, time: Duration) -> io::Result<()> {
+        let until = Instant::now() + time;
+        let mut next_look = Instant::now();
+        loop {
+            self.read()?;
+            let now = Instant::now();
+            if now >= next_look {
+                next_look = now + LOOK_INTERVAL;
+                let CommandProcess::Group(group) = &mut self.process else { return Ok(()) };
+                if group.has_ended()? {
+                    group.forget_end_handle();
+                    if !group.has_others() {
+                        return Ok(());
+                    }
+                }
+            }
+            if now >= until {
+                return Ok(());
+            }
+            self.wait(LOOK_INTERVAL);
+        }
+    }
+
+    /// Waits until there is output, the command ends, `time` is up or the stop interval has passed.
+    fn wait(&self, time: Duration) {
+        self.poll(time, self.end());
+    }
+
+    /// Becomes readable when the command ends.
+    fn end(&self) -> Option<PollFd<'_>> {
+        let end = match &self.process {
+            CommandProcess::Group(group) => group.end_handle(),
+            CommandProcess::Supervised(process) => process.handle(),
+        };
+        end.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN))
+    }
+
+    fn wait_for_pipes(&self, time: Duration) {
+        self.poll(time, None);
+    }
+
+    fn poll<'f>(&'f self, time: Duration, end: Option<PollFd<'f>>) {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let timeout = Timespec::try_from(time.min(STOP_INTERVAL)).unwrap_or(at_once);
+        let pipes = self.streams.iter().filter_map(OutputStream::pipe);
+        let mut fds: Vec<_> =
+            pipes.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)).collect();
+        fds.extend(end);
+        // If interrupted, the caller checks everything anyway.
+        let _ = rustix::event::poll(&mut fds, Some(&timeout));
+    }
+
+    /// Reads from both pipes, so that neither waits for the other. Returns how many bytes it read.
+    fn read(&mut self) -> io::Result<usize> {
+        let [stdout, stderr] = &mut self.streams;
+        Ok(stdout.read()? + stderr.read()?)
+    }
+
+    fn is_silent(&self) -> bool {
+        self.streams.iter().all(|stream| stream.total_bytes() == 0)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.streams.iter().all(|stream| stream.pipe().is_none())
+    }
+}

@@ -1,0 +1,127 @@
+//! Paths that a call may open.
+//!
+//! A [`ConfinedPath`] holds an open root and the path beneath it. eyelet opens it from that handle,
+//! so the result stays inside the roots even if someone renames directories meanwhile.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::error::{ErrorCode, ToolError};
+use crate::paths::open_beneath::{BeneathError, Opened, PathBeneath};
+use crate::paths::root::is_removed;
+
+/// A path that a call may open. Only
+/// [`TurnContext::resolve_path`](crate::TurnContext::resolve_path) creates one.
+#[derive(Clone, Debug)]
+pub struct ConfinedPath {
+    pub(super) shown: PathBuf,
+    pub(super) location: Location,
+    /// Error messages, in case the path turns out to lead elsewhere.
+    pub(super) messages: RefusalMessages,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Location {
+    /// The call is not confined to roots.
+    Anywhere,
+    /// Beneath one of the roots.
+    BeneathRoot(PathBeneath),
+}
+
+/// Error messages for a path that must not be opened.
+#[derive(Clone, Debug)]
+pub(super) struct RefusalMessages {
+    pub(super) outside: Arc<str>,
+    pub(super) denied: Arc<str>,
+    /// Set if the path names saved output that may have been removed.
+    pub(super) removed: Option<Arc<str>>,
+}
+
+/// What kind of file the caller needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenAs {
+    RegularFile,
+    Directory,
+}
+
+/// Why a path was not opened.
+#[derive(Debug)]
+pub(crate) enum OpenFailure {
+    /// The path leads out of the roots or to a denied path; the error does not say whether it
+    /// exists. Or it names saved output that was removed.
+    Refused(ToolError),
+    /// Not a regular file.
+    NotAFile,
+    /// The system's error.
+    Io(io::Error),
+}
+
+impl From<Errno> for OpenFailure {
+    fn from(error: Errno) -> Self {
+        OpenFailure::Io(error.into())
+    }
+}
+
+impl ConfinedPath {
+    /// The absolute path, for display only. It is never opened.
+    pub fn shown(&self) -> &Path {
+        &self.shown
+    }
+
+    /// Opens a regular file or a directory. Never blocks, whatever the path names.
+    pub(crate) fn open(&self, want: OpenAs) -> Result<Opened, OpenFailure> {
+        let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        if want == OpenAs::Directory {
+            flags |= OFlags::DIRECTORY;
+        }
+        let opened = match &self.location {
+            Location::Anywhere => rustix::fs::openat(CWD, &self.shown, flags, Mode::empty())
+                .map(|handle| Opened { handle, deny_scope: None })
+                .map_err(BeneathError::System),
+            Location::BeneathRoot(beneath) => beneath.open(flags),
+        };
+        let opened = opened.map_err(|unopened| match unopened {
+            BeneathError::Outside => self.refused(ErrorCode::OutsideRoot, &self.messages.outside),
+            BeneathError::Denied => {
+                self.refused(ErrorCode::PermissionDenied, &self.messages.denied)
+            }
+            // A socket, or a device that has no driver.
+            BeneathError::System(Errno::NXIO) if want == OpenAs::RegularFile => {
+                OpenFailure::NotAFile
+            }
+            BeneathError::System(Errno::NOENT) if self.messages.removed.is_some() => {
+                self.refused(ErrorCode::NotFound, self.messages.removed.as_deref().unwrap_or(""))
+            }
+            BeneathError::System(error) => error.into(),
+        })?;
+        match want {
+            OpenAs::RegularFile => {
+                let stat = rustix::fs::fstat(&opened.handle)?;
+                if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                    return Err(OpenFailure::NotAFile);
+                }
+            }
+            // The handle of a removed root stays open and would read as an empty directory.
+            OpenAs::Directory if is_removed(opened.handle.as_fd())? => {
+                return Err(Errno::NOENT.into());
+            }
+            OpenAs::Directory => {}
+        }
+        Ok(opened)
+    }
+
+    /// Opens a regular file for reading.
+    pub(crate) fn open_file(&self) -> Result<File, OpenFailure> {
+        self.open(OpenAs::RegularFile).map(|opened| File::from(opened.handle))
+    }
+
+    fn refused(&self, code: ErrorCode, message: &str) -> OpenFailure {
+        OpenFailure::Refused(ToolError::new(code, message))
+    }
+}

@@ -1,0 +1,105 @@
+//! Resolves the path argument of a tool to a confined path.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::context::{PathScope, TurnContext};
+use crate::error::{ErrorCode, ToolError};
+use crate::paths::confined_path::{ConfinedPath, Location, RefusalMessages};
+use crate::paths::open_beneath::PathBeneath;
+use crate::paths::root::Root;
+use crate::sandbox_settings::SandboxPolicy;
+use crate::text::escape;
+
+impl TurnContext {
+    /// Resolves `text` to a path that this call may open. Relative paths start at the working
+    /// directory.
+    ///
+    /// `argument` is the name of the argument, for the error message. The path must be in a root,
+    /// in the saved output or in the session's private temp folder.
+    ///
+    /// # Errors
+    /// `invalid_input` for a path with a NUL, `outside_root` if it is outside of the roots.
+    pub fn resolve_path(&self, argument: &str, text: &str) -> Result<ConfinedPath, ToolError> {
+        self.resolve(argument, text, "--root DIR at the start adds one, --read-anywhere lifts them")
+    }
+
+    /// Resolves the working directory of a command. `PathScope::Everything` does not lift the roots
+    /// here.
+    pub(crate) fn resolve_for_command(
+        &self,
+        argument: &str,
+        text: &str,
+    ) -> Result<ConfinedPath, ToolError> {
+        let path_scope = if self.roots.is_empty() { self.path_scope } else { PathScope::Roots };
+        let turn = self.clone().with_path_scope(path_scope);
+        turn.resolve(argument, text, "--root DIR at the start adds one")
+    }
+
+    fn resolve(&self, argument: &str, text: &str, hint: &str) -> Result<ConfinedPath, ToolError> {
+        if text.contains('\0') {
+            return Err(ToolError::invalid_input(format!(
+                "{argument} must not contain a NUL character"
+            )));
+        }
+        let subject = format!("{argument} `{}`", escape::text(text));
+        self.resolve_absolute(&subject, self.absolute(text), hint)
+            .map_err(|outside| ToolError::new(ErrorCode::OutsideRoot, outside.as_ref()))
+    }
+
+    /// Resolves an absolute path; none if it is outside of the roots.
+    pub(crate) fn confine(&self, shown: PathBuf) -> Option<ConfinedPath> {
+        self.resolve_absolute("path", shown, "").ok()
+    }
+
+    fn resolve_absolute(
+        &self,
+        subject: &str,
+        shown: PathBuf,
+        hint: &str,
+    ) -> Result<ConfinedPath, Arc<str>> {
+        let outside: Arc<str> = self.outside(subject, hint).into();
+        let denied = format!("{subject} is hidden: it may hold secrets, or --deny names it").into();
+        let removed =
+            self.output_store.as_ref().and_then(|output_store| output_store.removed(&shown));
+        let removed = removed.map(|what| format!("{subject} {what}").into());
+        let messages = RefusalMessages { outside: Arc::clone(&outside), denied, removed };
+        let mut allowed = Vec::new();
+        match self.path_scope {
+            PathScope::Everything if self.deny_list.is_empty() => {
+                return Ok(ConfinedPath { shown, location: Location::Anywhere, messages });
+            }
+            // Every path is beneath `/`, and the walk from there checks the deny list.
+            PathScope::Everything => allowed.extend(Root::open("/").ok().map(Arc::new)),
+            PathScope::Roots => {
+                allowed.extend(self.roots.iter().cloned());
+                allowed.extend(
+                    self.output_store.as_ref().and_then(|output_store| output_store.root()),
+                );
+                allowed.extend(self.private_temp());
+            }
+        }
+        let beneath = PathBeneath::find(allowed.into(), &shown, &self.deny_list).ok_or(outside)?;
+        Ok(ConfinedPath { shown, location: Location::BeneathRoot(beneath), messages })
+    }
+
+    /// The private temp folder of sandboxed commands, if it was created.
+    fn private_temp(&self) -> Option<Arc<Root>> {
+        let settings = self.settings.as_ref()?;
+        let temp = settings.private_temp.as_ref()?;
+        if matches!(self.sandbox, SandboxPolicy::Full | SandboxPolicy::Off) || !temp.is_created() {
+            return None;
+        }
+        temp.root(settings.tier())
+    }
+
+    /// The error message for a path outside of the roots. `hint` says what would help.
+    fn outside(&self, subject: &str, hint: &str) -> String {
+        let roots: Vec<_> =
+            self.roots.iter().map(|root| escape::name(root.path().as_os_str())).collect();
+        match roots.is_empty() {
+            true => format!("{subject} is outside the roots, there are none; {hint}"),
+            false => format!("{subject} is outside the roots ({}); {hint}", roots.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Saves output that is too long to show to private files.
+//!
+//! Nothing here fails a call: if output cannot be saved, the reply gives the reason instead of a
+//! file.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Resource, geteuid, getrlimit};
+
+use crate::paths::root::Root;
+use crate::saved_output::private_dir::{PrivateDir, TempDir, random_name};
+use crate::text::escape;
+use crate::text::removed_files::RemovedFiles;
+
+/// The most bytes of one file.
+pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// The most bytes of all files of a session.
+pub const MAX_SESSION_BYTES: u64 = 4 * MAX_FILE_BYTES;
+/// How long a file of the command line is kept.
+pub const MAX_AGE_SECS: i64 = 24 * 60 * 60;
+
+/// How often a session's folder is created again if another start took it for a dead session's.
+const MAX_TRIES: usize = 8;
+/// How many removed files are remembered by name.
+const MAX_REMEMBERED: usize = 4096;
+
+/// A private folder for saved output. Created when first needed.
+#[derive(Debug)]
+pub struct OutputStore {
+    temp_dir: PathBuf,
+    kind: StoreKind,
+    max_file_bytes: u64,
+    max_session_bytes: u64,
+    state: Mutex<StoreState>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StoreKind {
+    PerUser,
+    Session,
+}
+
+#[derive(Debug, Default)]
+struct StoreState {
+    /// The folder and its name in the temp folder.
+    folder: Option<(String, Arc<PrivateDir>)>,
+    /// Completely written, oldest first.
+    finished: VecDeque<Finished>,
+    /// Removed to make room, oldest first.
+    removed: VecDeque<String>,
+    /// The size of all files.
+    used: u64,
+    /// Whether files of earlier processes are included.
+    is_counted: bool,
+}
+
+#[derive(Debug)]
+struct Finished {
+    name: String,
+    bytes: u64,
+}
+
+impl OutputStore {
+    /// This user's folder in `temp_dir`, for the command line: its files outlive the process.
+    /// Removes files older than a day now.
+    pub fn per_user(temp_dir: impl Into<PathBuf>) -> Self {
+        let output_store = OutputStore::new(temp_dir.into(), StoreKind::PerUser);
+        if let Some((_, folder)) = &output_store.state().folder {
+            let now = folder.touch().unwrap_or(0);
+            for file in folder.files() {
+                if file.modified < now - MAX_AGE_SECS {
+                    folder.remove(&file.name);
+                }
+            }
+        }
+        output_store
+    }
+
+    /// A new folder in `temp_dir`, for a server; dropping this removes it. Removes folders of dead
+    /// servers now.
+    pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
+        let output_store = OutputStore::new(temp_dir.into(), StoreKind::Session);
+        if let Ok(temp) = TempDir::open(&output_store.temp_dir) {
+            let prefix = session_prefix();
+            let is_ours = |name: &String| name.strip_prefix(&prefix).is_some_and(is_random);
+            for name in temp.names(&prefix).into_iter().filter(is_ours) {
+                if let Ok(folder) = temp.folder(&name) {
+                    if folder.lock().unwrap_or(false) {
+                        temp.remove(&name, &folder);
+                    }
+                }
+            }
+        }
+        output_store
+    }
+
+    fn new(temp_dir: PathBuf, kind: StoreKind) -> Self {
+        OutputStore {
+            temp_dir: temp_dir.components().collect(),
+            kind,
+            max_file_bytes: MAX_FILE_BYTES,
+            max_session_bytes: MAX_SESSION_BYTES,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Sets the limits of one file and of all files.
+    #[must_use]
+    pub fn with_limits(mut self, max_file_bytes: u64, max_session_bytes: u64) -> Self {
+        self.max_file_bytes = max_file_bytes;
+        self.max_session_bytes = max_session_bytes;
+        self
+    }
+
+    /// Removes a server's folder now, even if others still hold this. Output cannot be saved
+    /// afterwards.
+    pub fn close(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (StoreKind::Session, Some((name, folder))) = (self.kind, state.folder.take()) {
+            if let Ok(temp) = TempDir::open(&self.temp_dir) {
+                temp.remove(&name, &folder);
+            }
+        }
+    }
+
+    /// The most bytes of a file's path, as displayed.
+    pub(crate) fn max_path_bytes(&self) -> usize {
+        // The names of the folder and the file, with separators.
+        const NAMES: usize = 100;
+        escape::name(self.temp_dir.as_os_str()).len() + NAMES
+    }
+
+    /// The folder as a readable root, if it exists.
+    pub(crate) fn root(&self) -> Option<Arc<Root>> {
+        let state = self.state();
+        state.folder.as_ref().map(|(_, folder)| Arc::clone(folder.root()))
+    }
+
+    /// Why the saved output at `path` is gone, if it is known to have been removed.
+    pub(crate) fn removed(&self, path: &Path) -> Option<String> {
+        let name = path.file_name()?.to_str()?;
+        let limit = self.max_session_bytes;
+        let state = self.state();
+        let (_, folder) = state.folder.as_ref()?;
+        if folder.path_of(name) != path || !is_random(name) {
+            return None;
+        }
+        if state.removed.iter().any(|removed| removed == name) {
+            return Some(format!(
+                "was removed to keep the files of this session below {limit} bytes"
+            ));
+        }
+        // Another process of this user may have removed it.
+        let hours = MAX_AGE_SECS / 3600;
+        (self.kind == StoreKind::PerUser).then(|| {
+            format!(
+                "is not kept any more: files go after {hours} hours, and the oldest where all \
+                 have {limit} bytes"
+            )
+        })
+    }
+
+    /// Creates a file. The error is the reason for the reply.
+    pub(crate) fn create(self: &Arc<Self>) -> Result<SavedFile, String> {
+        let mut state = self.state();
+        let mut folder = self.folder(&mut state)?;
+        let mut created = folder.create();
+        if created.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            // A cleaner of the temp folder removed it.
+            *state = StoreState::default();
+            folder = self.folder(&mut state)?;
+            created = folder.create();
+        }
+        let (name, file) = created.map_err(|error| error.to_string())?;
+        // Above the process's own limit, the system would kill it with a signal.
+        let most = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        Ok(SavedFile {
+            output_store: Arc::clone(self),
+            folder,
+            name,
+            file,
+            bytes: 0,
+            most: most.min(self.max_file_bytes),
+            is_full: false,
+            is_finished: false,
+        })
+    }
+
+    /// The state. Finds the user's folder if it exists; does not create it.
+    fn state(&self) -> MutexGuard<'_, StoreState> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.folder.is_none() && self.kind == StoreKind::PerUser {
+            let name = user_folder();
+            let found = TempDir::open(&self.temp_dir).and_then(|temp| temp.folder(&name));
+            state.folder = found.ok().map(|folder| (name, Arc::new(folder)));
+        }
+        state
+    }
+
+    /// The folder, created if necessary.
+    fn folder(&self, state: &mut StoreState) -> Result<Arc<PrivateDir>, String> {
+        let (name, folder) = match state.folder.take() {
+            Some(made) => made,
+            None => self.make_folder()?,
+        };
+        if self.kind == StoreKind::PerUser && !state.is_counted {
+            // Files of this user's other processes count too.
+            state.is_counted = true;
+            let files = folder.files();
+            state.used = files.iter().map(|file| file.bytes).sum();
+            state.finished = files
+                .into_iter()
+                .map(|file| Finished { name: file.name, bytes: file.bytes })
+                .collect();
+        }
+        state.folder = Some((name, Arc::clone(&folder)));
+        Ok(folder)
+    }
+
+    fn make_folder(&self) -> Result<(String, Arc<PrivateDir>), String> {
+        let temp = TempDir::open(&self.temp_dir)?;
+        if self.kind == StoreKind::PerUser {
+            let name = user_folder();
+            temp.make_folder(&name)?;
+            let folder = temp.folder(&name)?;
+            return Ok((name, Arc::new(folder)));
+        }
+        let mut last_reason = String::new();
+        for _ in 0..MAX_TRIES {
+            let random = random_name().map_err(|error| error.to_string())?;
+            let name = format!("{}{random}", session_prefix());
+            temp.make_folder(&name)?;
+            match temp.folder(&name) {
+                // Another start may have removed it in between, as a dead session's. That does not
+                // happen if folders cannot be locked.
+                Ok(folder) => {
+                    if folder.lock().unwrap_or(true) && temp.holds(&name, &folder) {
+                        return Ok((name, Arc::new(folder)));
+                    }
+                }
+                Err(reason) => {
+                    temp.remove_empty(&name);
+                    last_reason = reason;
+                }
+            }
+        }
+        Err(last_reason)
+    }
+
+    /// Makes room for `wanted` bytes by removing the oldest finished files, which are added to
+    /// `removed_files`. Returns how many bytes there is room for.
+    fn reserve(&self, wanted: u64, removed_files: &mut RemovedFiles) -> u64 {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let StoreState { folder: Some((_, folder)), finished, used, removed, .. } = &mut *state
+        else {
+            return 0;
+        };
+        let mut in_use = Vec::new();
+        while used.saturating_add(wanted) > self.max_session_bytes {
+            let Some(oldest) = finished.pop_front() else { break };
+            if folder.is_unused(&oldest.name) {
+                folder.remove(&oldest.name);
+                *used = used.saturating_sub(oldest.bytes);
+                removed_files.add(folder.path_of(&oldest.name));
+                removed.push_back(oldest.name);
+                if removed.len() > MAX_REMEMBERED {
+                    removed.pop_front();
+                }
+            } else {
+                in_use.push(oldest);
+            }
+        }
+        finished.extend(in_use);
+        let granted = wanted.min(self.max_session_bytes.saturating_sub(*used));
+        *used += granted;
+        granted
+    }
+}
+
+impl Drop for OutputStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn user_folder() -> String {
+    format!("eyelet-{}", geteuid().as_raw())
+}
+
+/// Whether it has the form of a random name.
+fn is_random(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn session_prefix() -> String {
+    format!("{}-", user_folder())
+}
+
+/// A file that is being written. Dropping it before `finish` removes it.
+#[derive(Debug)]
+pub(crate) struct SavedFile {
+    output_store: Arc<OutputStore>,
+    folder: Arc<PrivateDir>,
+    name: String,
+    file: File,
+    bytes: u64,
+    most: u64,
+    is_full: bool,
+    is_finished: bool,
+}
+
+impl SavedFile {
+    /// Appends as many bytes as the limits allow. Files removed to make room are added to
+    /// `removed_files`.
+    pub(crate) fn write(
+        &mut self,
+        bytes: &[u8],
+        removed_files: &mut RemovedFiles,
+    ) -> Result<(), String> {
+        if self.is_full || bytes.is_empty() {
+            return Ok(());
+        }
+        let wanted = (bytes.len() as u64).min(self.most.saturating_sub(self.bytes));
+        let granted = self.output_store.reserve(wanted, removed_files);
+        self.bytes += granted;
+        self.is_full = granted < bytes.len() as u64;
+        let part = bytes.get(..usize::try_from(granted).unwrap_or(0)).unwrap_or_default();
+        self.file.write_all(part).map_err(|error| error.to_string())?;
+        if self.bytes == 0 {
+            return Err(format!(
+                "the files of this session reached {} bytes",
+                self.output_store.max_session_bytes.min(self.most)
+            ));
+        }
+        Ok(())
+    }
+
+    /// Keeps the file. Returns its path, and its size if it is incomplete.
+    pub(crate) fn finish(mut self) -> (PathBuf, Option<u64>) {
+        self.is_finished = true;
+        let finished = Finished { name: self.name.clone(), bytes: self.bytes };
+        let mut state = self.output_store.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.finished.push_back(finished);
+        (self.folder.path_of(&self.name), self.is_full.then_some(self.bytes))
+    }
+}
+
+impl Drop for SavedFile {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.folder.remove(&self.name);
+            let mut state = self.output_store.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.used = state.used.saturating_sub(self.bytes);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Keeps the start and the end of a stream in constant memory.
+//!
+//! The shown text is part of what `String::from_utf8_lossy` returns for the whole stream. Only the
+//! bytes at both ends are kept; they are decoded at the end.
+
+use serde::Deserialize;
+
+use crate::text::reply_budget::TextSize;
+use crate::text::truncate;
+
+/// A character has at most four bytes, so three extra bytes complete the one at the window's edge.
+const EDGE_BYTES: usize = 3;
+
+/// Which part of a long stream is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// The start.
+    #[default]
+    Head,
+    /// The end.
+    Tail,
+    /// The start and the end, half of the window each.
+    Both,
+}
+
+/// What is shown of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// All of it.
+    Whole(String),
+    /// Its start; more follows.
+    Head(Piece),
+    /// Its end; more precedes it.
+    Tail(Piece),
+    /// Its start and its end; more is between them.
+    Both {
+        /// The start.
+        head: Piece,
+        /// The end.
+        tail: Piece,
+    },
+}
+
+/// A part of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// As text; bytes that are not UTF-8 are U+FFFD.
+    pub text: String,
+    /// How many bytes of the stream that is.
+    pub bytes: u64,
+}
+
+/// The head and the tail of a stream.
+#[derive(Debug)]
+pub(crate) struct HeadTailBuffer {
+    keep: Keep,
+    head_window: usize,
+    tail_window: usize,
+    /// The first bytes.
+    head: Vec<u8>,
+    /// The last bytes that are not in `head`.
+    tail: Vec<u8>,
+    total: u64,
+}
+
+impl HeadTailBuffer {
+    /// A buffer that shows at most `window` bytes of text.
+    pub(crate) fn new(keep: Keep, window: usize) -> Self {
+        let (head_window, tail_window) = match keep {
+            Keep::Head => (window, 0),
+            Keep::Tail => (0, window),
+            Keep::Both => (window - window / 2, window / 2),
+        };
+        HeadTailBuffer {
+            keep,
+            head_window,
+            tail_window,
+            head: Vec::new(),
+            tail: Vec::new(),
+            total: 0,
+        }
+    }
+
+    /// Adds the next bytes of the stream.
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
+        self.total += chunk.len() as u64;
+        let room = (self.head_window + EDGE_BYTES).saturating_sub(self.head.len());
+        let (first, rest) = chunk.split_at(room.min(chunk.len()));
+        self.head.extend_from_slice(first);
+        self.push_tail(rest);
+    }
+
+    /// Moves the tail to the front only when the buffer has twice its size.
+    fn push_tail(&mut self, chunk: &[u8]) {
+        let wanted = self.tail_window + EDGE_BYTES;
+        if chunk.len() >= wanted {
+            self.tail.clear();
+            self.tail.extend_from_slice(last(chunk, wanted));
+            return;
+        }
+        if self.tail.len() + chunk.len() > wanted * 2 {
+            self.tail.drain(..self.tail.len().saturating_sub(wanted));
+        }
+        self.tail.extend_from_slice(chunk);
+    }
+
+    /// All bytes of the stream in two parts, if none was dropped. None is dropped up to the
+    /// window's size.
+    pub(crate) fn all_bytes(&self) -> Option<[&[u8]; 2]> {
+        let held = self.head.len() + self.tail.len();
+        (held as u64 == self.total).then_some([&self.head, &self.tail])
+    }
+
+    /// The part to show, after the stream has ended.
+    pub(crate) fn shown(&self) -> Shown {
+        let whole = self.all_bytes().map(|parts| parts.concat());
+        if let Some(whole) = &whole {
+            let text = String::from_utf8_lossy(whole);
+            if text.len() <= self.head_window + self.tail_window {
+                return Shown::Whole(text.into_owned());
+            }
+        }
+        let head = || start(whole.as_ref().unwrap_or(&self.head), self.head_window);
+        let tail = || match &whole {
+            Some(whole) => end(whole, self.tail_window),
+            None => end(
+                from_char_start(last(&self.tail, self.tail_window + EDGE_BYTES)),
+                self.tail_window,
+            ),
+        };
+        match self.keep {
+            Keep::Head => Shown::Head(head()),
+            Keep::Tail => Shown::Tail(tail()),
+            Keep::Both => Shown::Both { head: head(), tail: tail() },
+        }
+    }
+}
+
+impl HeadTailBuffer {
+    /// A buffer that can show up to `most` bytes of text; the size is decided at the end.
+    pub(crate) fn with_max(keep: Keep, most: usize) -> Self {
+        let window = if keep == Keep::Both { most.saturating_mul(2) } else { most };
+        HeadTailBuffer::new(keep, window)
+    }
+
+    /// The size of the whole stream's text.
+    pub(crate) fn size(&self) -> TextSize {
+        let Some(parts) = self.all_bytes() else { return TextSize::UNLIMITED };
+        TextSize::measure(&String::from_utf8_lossy(&parts.concat()))
+    }
+
+    /// The part to show in a share of a reply. Keeps whole lines, unless one line is longer than
+    /// the part.
+    pub(crate) fn shown_within(&self, share: TextSize) -> Shown {
+        let whole = self.all_bytes().map(|parts| parts.concat());
+        if let Some(whole) = &whole {
+            let text = String::from_utf8_lossy(whole);
+            if TextSize::measure(&text).fits(share) {
+                return Shown::Whole(text.into_owned());
+            }
+        }
+        let head_bytes = whole.as_ref().unwrap_or(&self.head);
+        let tail_bytes = match &whole {
+            Some(whole) => whole,
+            None => from_char_start(&self.tail),
+        };
+        match self.keep {
+            Keep::Head => Shown::Head(whole_lines_of_start(head_bytes, share)),
+            Keep::Tail => Shown::Tail(whole_lines_of_end(tail_bytes, share)),
+            Keep::Both => Shown::Both {
+                head: whole_lines_of_start(head_bytes, share.half()),
+                tail: whole_lines_of_end(tail_bytes, share.half()),
+            },
+        }
+    }
+}
+
+/// The first lines that fit, or part of the first line if it does not fit.
+fn whole_lines_of_start(bytes: &[u8], share: TextSize) -> Piece {
+    let piece = start(bytes, share.bytes);
+    // Decoding does not move newlines.
+    let fitting = memchr::memchr_iter(b'\n', piece.text.as_bytes()).count().min(share.lines);
+    match memchr::memchr_iter(b'\n', bytes).nth(fitting.wrapping_sub(1)) {
+        Some(newline) => piece_of(bytes.get(..=newline).unwrap_or_default()),
+        None => piece,
+    }
+}
+
+/// The last lines that fit, or part of the last line if it does not fit.
+fn whole_lines_of_end(bytes: &[u8], share: TextSize) -> Piece {
+    let piece = end(bytes, share.bytes);
+    let from = bytes.len() - usize::try_from(piece.bytes).unwrap_or(0).min(bytes.len());
+    // The newline at the very end does not start another line.
+    let ends = bytes.get(..bytes.len().saturating_sub(1)).unwrap_or_default();
+    let begins = memchr::memrchr_iter(b'\n', ends).map(|newline| newline + 1);
+    match begins.take(share.lines).take_while(|begin| *begin >= from).last() {
+        Some(begin) => piece_of(bytes.get(begin..).unwrap_or_default()),
+        None => piece,
+    }
+}
+
+fn piece_of(bytes: &[u8]) -> Piece {
+    Piece { text: String::from_utf8_lossy(bytes).into_owned(), bytes: bytes.len() as u64 }
+}
+
+/// The last `count` bytes.
+fn last(bytes: &[u8], count: usize) -> &[u8] {
+    bytes.get(bytes.len().saturating_sub(count)..).unwrap_or_default()
+}
+
+/// The longest start of the decoded text with at most `limit` bytes.
+fn start(bytes: &[u8], limit: usize) -> Piece {
+    let mut piece = Piece::default();
+    for chunk in bytes.utf8_chunks() {
+        let valid = truncate::at_most(chunk.valid(), limit - piece.text.len());
+        piece.text.push_str(valid);
+        piece.bytes += valid.len() as u64;
+        if chunk.invalid().is_empty() {
+            continue;
+        }
+        if valid.len() < chunk.valid().len() || piece.text.len() + REPLACEMENT_BYTES > limit {
+            break;
+        }
+        piece.text.push(char::REPLACEMENT_CHARACTER);
+        piece.bytes += chunk.invalid().len() as u64;
+    }
+    piece
+}
+
+/// The longest end of the decoded text with at most `limit` bytes.
+fn end(bytes: &[u8], limit: usize) -> Piece {
+    let replaced = |invalid: &[u8]| if invalid.is_empty() { 0 } else { REPLACEMENT_BYTES };
+    let length: usize =
+        bytes.utf8_chunks().map(|chunk| chunk.valid().len() + replaced(chunk.invalid())).sum();
+    let mut excess = length.saturating_sub(limit);
+    let mut start = 0;
+    for chunk in bytes.utf8_chunks() {
+        if excess == 0 {
+            break;
+        }
+        let valid = chunk.valid();
+        let left = truncate::last_at_most(valid, valid.len().saturating_sub(excess));
+        start += valid.len() - left.len();
+        excess = excess.saturating_sub(valid.len());
+        if excess > 0 {
+            start += chunk.invalid().len();
+            excess = excess.saturating_sub(replaced(chunk.invalid()));
+        }
+    }
+    let shown = bytes.get(start..).unwrap_or_default();
+    Piece { text: String::from_utf8_lossy(shown).into_owned(), bytes: shown.len() as u64 }
+}
+
+const REPLACEMENT_BYTES: usize = char::REPLACEMENT_CHARACTER.len_utf8();
+
+/// Skips the bytes that continue a character, up to three: no character has more.
+fn from_char_start(bytes: &[u8]) -> &[u8] {
+    let continues = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    let skipped = bytes.iter().take(EDGE_BYTES).take_while(continues).count();
+    bytes.get(skipped..).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "head_tail_tests.rs"]
+mod tests;

@@ -1,0 +1,81 @@
+//! The size limit of a reply, and how two outputs share it.
+
+/// The size limit of a reply. Tools return smaller pages to stay within it, so that offsets stay
+/// right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyBudget {
+    bytes: usize,
+}
+
+impl ReplyBudget {
+    /// The smallest budget: one line of 500 characters always fits.
+    pub const MIN_BYTES: usize = 4096;
+
+    /// The most lines of a reply: some clients truncate at 2000 lines.
+    pub const MAX_LINES: usize = 1990;
+
+    /// A budget of `bytes`, at least [`ReplyBudget::MIN_BYTES`].
+    pub fn new(bytes: usize) -> Self {
+        ReplyBudget { bytes: bytes.max(Self::MIN_BYTES) }
+    }
+
+    /// The most bytes of the reply's text.
+    pub fn bytes(self) -> usize {
+        self.bytes
+    }
+
+    /// The room that is left after `framing` bytes and `lines` lines of eyelet's own.
+    pub(crate) fn beside(self, framing: usize, lines: usize) -> TextSize {
+        TextSize {
+            bytes: self.bytes.saturating_sub(framing),
+            lines: Self::MAX_LINES.saturating_sub(lines),
+        }
+    }
+}
+
+/// The size of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TextSize {
+    pub(crate) bytes: usize,
+    pub(crate) lines: usize,
+}
+
+impl TextSize {
+    /// No limit.
+    pub(crate) const UNLIMITED: TextSize = TextSize { bytes: usize::MAX, lines: usize::MAX };
+
+    /// The size of `text`; a last line without a newline counts.
+    pub(crate) fn measure(text: &str) -> TextSize {
+        let newlines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        let open = !text.is_empty() && !text.ends_with('\n');
+        TextSize { bytes: text.len(), lines: newlines + usize::from(open) }
+    }
+
+    pub(crate) fn fits(self, room: TextSize) -> bool {
+        self.bytes <= room.bytes && self.lines <= room.lines
+    }
+
+    pub(crate) fn half(self) -> TextSize {
+        TextSize { bytes: self.bytes / 2, lines: (self.lines / 2).max(1) }
+    }
+}
+
+/// The share of each of two texts: half of `room`, and what the other does not need.
+pub(crate) fn split_between(room: TextSize, wanted: [TextSize; 2]) -> [TextSize; 2] {
+    let [first, second] = wanted;
+    let [first_bytes, second_bytes] = split(room.bytes, first.bytes, second.bytes);
+    let [first_lines, second_lines] = split(room.lines, first.lines, second.lines);
+    [
+        TextSize { bytes: first_bytes, lines: first_lines },
+        TextSize { bytes: second_bytes, lines: second_lines },
+    ]
+}
+
+fn split(room: usize, first: usize, second: usize) -> [usize; 2] {
+    let half = room / 2;
+    [half.max(room.saturating_sub(second)), half.max(room.saturating_sub(first))]
+}
+
+#[cfg(test)]
+#[path = "reply_budget_tests.rs"]
+mod tests;

@@ -1,0 +1,251 @@
+//! The steps of `cargo xtask test`. A new step is one entry here.
+
+use std::process::Command;
+
+use super::needs::{CLIPPY, NPM, Need, PYTHON, ROOT, RUSTFMT, STRACE};
+use super::{
+    agents, conformance, import_cycles, mcp_clients, pytest, ripgrep, second_user, spec_rules,
+};
+use super::{built, skipped};
+use crate::faults;
+use crate::workspace::{Workspace, run};
+
+/// Which command runs a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Set {
+    /// `cargo xtask test`: no network but for crates.
+    Basic,
+    /// `cargo xtask test --extended`: registries, long runs, the whole matrix.
+    Extended,
+}
+
+/// One thing that has to pass. The first that fails ends the run.
+pub(super) struct Step {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) set: Set,
+    pub(super) needs: &'static [Need],
+    /// Steps that have to run before this one; they are quick when they have run once.
+    pub(super) after: &'static [&'static str],
+    pub(super) run: fn(&Workspace) -> Result<(), String>,
+}
+
+pub(super) const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        about: "the code is formatted",
+        set: Set::Basic,
+        needs: &[RUSTFMT],
+        after: &[],
+        run: format,
+    },
+    Step {
+        name: "spec",
+        about: "every rule of SPEC.md names a test that exists",
+        set: Set::Basic,
+        needs: &[],
+        after: &[],
+        run: spec_rules::check,
+    },
+    Step {
+        name: "imports",
+        about: "no modules import each other in a cycle",
+        set: Set::Basic,
+        needs: &[],
+        after: &[],
+        run: |workspace| import_cycles::check(&workspace.root),
+    },
+    Step {
+        name: "clippy",
+        about: "no lint complains",
+        set: Set::Basic,
+        needs: &[CLIPPY],
+        after: &[],
+        run: |workspace| clippy(workspace, "Cargo.toml"),
+    },
+    Step {
+        name: "docs",
+        about: "the documentation builds without warnings",
+        set: Set::Basic,
+        needs: &[],
+        after: &[],
+        run: docs,
+    },
+    Step {
+        name: "ripgrep",
+        about: "builds the real rg, which tests compare with",
+        set: Set::Basic,
+        needs: &[],
+        after: &[],
+        run: ripgrep::install,
+    },
+    Step {
+        name: "tests",
+        about: "unit, integration and documentation tests",
+        set: Set::Basic,
+        needs: &[],
+        after: &["ripgrep"],
+        run: tests,
+    },
+    Step {
+        name: "examples",
+        about: "runs the library's examples",
+        set: Set::Basic,
+        needs: &[],
+        after: &[],
+        run: examples,
+    },
+    Step {
+        name: "second-user",
+        about: "path, sandbox and file tests as a user who owns nothing",
+        set: Set::Basic,
+        needs: &[ROOT],
+        after: &["ripgrep"],
+        run: second_user::some,
+    },
+    Step {
+        name: "benches",
+        about: "no lint complains about the benchmarks",
+        set: Set::Extended,
+        needs: &[CLIPPY],
+        after: &[],
+        run: |workspace| clippy(workspace, "bench/Cargo.toml"),
+    },
+    Step {
+        name: "pytest",
+        about: "installs pytest and runs it in the sandbox",
+        set: Set::Extended,
+        needs: &[PYTHON],
+        after: &[],
+        run: pytest::test,
+    },
+    Step {
+        name: "load",
+        about: "load tests at full size, and more random repositories",
+        set: Set::Extended,
+        needs: &[],
+        after: &["ripgrep"],
+        run: load,
+    },
+    Step {
+        name: "second-user-all",
+        about: "all tests as a user who owns nothing",
+        set: Set::Extended,
+        needs: &[ROOT],
+        after: &["ripgrep"],
+        run: second_user::all,
+    },
+    Step {
+        name: "python-client",
+        about: "the Python SDK against the server",
+        set: Set::Extended,
+        needs: &[PYTHON],
+        after: &[],
+        run: mcp_clients::python,
+    },
+    Step {
+        name: "node-packages",
+        about: "installs the clients that run on Node",
+        set: Set::Extended,
+        needs: &[NPM],
+        after: &[],
+        run: mcp_clients::install_node,
+    },
+    Step {
+        name: "typescript-client",
+        about: "the TypeScript SDKs against the server",
+        set: Set::Extended,
+        needs: &[NPM],
+        after: &["node-packages"],
+        run: mcp_clients::typescript,
+    },
+    Step {
+        name: "inspector",
+        about: "the MCP Inspector's command line against the server",
+        set: Set::Extended,
+        needs: &[NPM],
+        after: &["node-packages"],
+        run: mcp_clients::inspector,
+    },
+    Step {
+        name: "conformance",
+        about: "the protocol's conformance suite, over HTTP",
+        set: Set::Extended,
+        needs: &[NPM],
+        after: &["node-packages"],
+        run: conformance::check,
+    },
+    Step {
+        name: "agents",
+        about: "real agents' command lines, set up by `eyelet setup`",
+        set: Set::Extended,
+        needs: &[NPM],
+        after: &[],
+        run: agents::check,
+    },
+    Step {
+        name: "faults",
+        about: "calls in which one system call fails, for two minutes",
+        set: Set::Extended,
+        needs: &[STRACE],
+        after: &[],
+        run: |workspace| faults::check(workspace, &["120"]),
+    },
+];
+
+/// How many random repositories the extended run searches, beside those of `tests`.
+const REPOSITORIES: &str = "400";
+
+fn format(workspace: &Workspace) -> Result<(), String> {
+    for manifest in ["Cargo.toml", "bench/Cargo.toml"] {
+        run(workspace.cargo().args(["fmt", "--all", "--check", "--manifest-path", manifest]))?;
+    }
+    Ok(())
+}
+
+/// Checks a workspace in the one target directory, so that dependencies are compiled once.
+fn clippy(workspace: &Workspace, manifest: &str) -> Result<(), String> {
+    let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--manifest-path"];
+    let mut clippy = workspace.cargo();
+    clippy.args(arguments).arg(manifest).arg("--target-dir").arg(built::target(workspace));
+    run(clippy.args(["--", "-D", "warnings"]))
+}
+
+fn docs(workspace: &Workspace) -> Result<(), String> {
+    let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
+    run(workspace.cargo().args(arguments).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn tests(workspace: &Workspace) -> Result<(), String> {
+    run(cargo_test(workspace).arg("--workspace"))
+}
+
+/// `cargo test` that finds ripgrep and reports skipped tests.
+pub(super) fn cargo_test(workspace: &Workspace) -> Command {
+    let mut command = workspace.cargo();
+    command
+        .args(["test", "--locked"])
+        .env("EYELET_TEST_RG", ripgrep::path(workspace))
+        .env(skipped::VARIABLE, skipped::file(workspace));
+    command
+}
+
+/// Runs each example that `cargo test` built; it has to exit 0.
+fn examples(workspace: &Workspace) -> Result<(), String> {
+    let examples = built::built(workspace)?.examples;
+    if examples.is_empty() {
+        return Err("cargo built no example".to_owned());
+    }
+    for example in examples {
+        println!("   {}", example.display());
+        run(Command::new(example).current_dir(&workspace.root))?;
+    }
+    Ok(())
+}
+
+fn load(workspace: &Workspace) -> Result<(), String> {
+    run(cargo_test(workspace)
+        .args(["--workspace", "--test", "it", "--", "load::", "grep_differential::"])
+        .env("EYELET_TEST_WHOLE", "1")
+        .env("EYELET_TEST_ROUNDS", REPOSITORIES))
+}
