@@ -77,7 +77,7 @@ fn a_directory_that_is_removed_before_the_start_is_not_found() {
         fs::create_dir(workspace.at("w/sub")).unwrap();
         let turn = supervised_by(&workspace, policy, tier);
         let made = workspace.at("w/made");
-        let command = format!("echo x > {}", made.display());
+        let command = format!("echo x > '{}'", made.display());
         let args = BashArgs { cwd: Some("sub".to_owned()), ..BashArgs::new(command) };
         let error = Bash.run(args, &turn).unwrap_err();
         let shown = workspace.at("w/sub");
