@@ -74,11 +74,11 @@ const CALLS: &[&str] = &[
 
 /// Protected paths, their content, and how a reply names them.
 const PROTECTED: &[(&str, Option<&str>, &str)] = &[
-    (".git/config", Some("[core]\n"), "/.git/config; "),
-    (".git/hooks/pre-commit", None, "/.git/hooks; "),
-    (".vscode/tasks.json", Some("kept\n"), "/.vscode; "),
+    (".git/config", Some("[core]\n"), "/.git/config"),
+    (".git/hooks/pre-commit", None, "/.git/hooks"),
+    (".vscode/tasks.json", Some("kept\n"), "/.vscode"),
     (".cargo/config.toml", Some("kept\n"), "/.cargo"),
-    (".mcp.json", None, "/.mcp.json; "),
+    (".mcp.json", None, "/.mcp.json"),
 ];
 
 pub(super) struct Commands {
@@ -198,8 +198,10 @@ impl Scenario for Commands {
         }
         let changed = if is_reply { self.changed() } else { self.changed_after_wait() };
         // The reply names each changed path, or the root if the supervisor was killed.
-        let root = format!("{}; ", self.stage.top.join("w").display());
-        let is_reported = |name: &str| seen.stdout.contains(name) || seen.stdout.contains(&root);
+        let reverted = seen.stdout.split_once("\"sandbox_reverted\":").map_or("", |(_, rest)| rest);
+        let root = self.stage.top.join("w").display().to_string();
+        let names_root = [":", ";"].iter().any(|end| reverted.contains(&format!("{root}{end}")));
+        let is_reported = |name: &str| names_root || reverted.contains(name);
         for name in changed.into_iter().filter(|name| !is_reported(name)) {
             complain(&format!("protected path changed without a report: {name}"));
         }
