@@ -36,6 +36,10 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     match options::parse(std::env::args().skip(1))? {
         Mode::Bench(options) => bench(&options),
+        Mode::Help => {
+            println!("{}", options::USAGE);
+            Ok(())
+        }
         Mode::CollectAll(page) => collect_all::print(&page),
         Mode::PeakMemory(command) => memory::relay(&command),
     }

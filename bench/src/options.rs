@@ -5,12 +5,21 @@ use std::path::PathBuf;
 use crate::Result;
 use crate::collect_all::Page;
 
+pub(crate) const USAGE: &str = "\
+usage: cargo xtask bench NAME [--corpus DIR] [--quick]
+
+  NAME          bash, calls, list, read or search
+  --corpus DIR  use the source tree in DIR [default: the Linux source, from apt]
+  --quick       run 3 rounds instead of 9";
+
 const ROUNDS: usize = 9;
 const QUICK_ROUNDS: usize = 3;
 
 /// What this process does.
 pub(crate) enum Mode {
     Bench(Options),
+    /// Print the usage.
+    Help,
     /// Run as a peer: `collect-all DIR DEPTH OFFSET LIMIT`.
     CollectAll(Page),
     /// Run a command and print its peak memory: `peak-memory PROGRAM ...`.
@@ -27,10 +36,9 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Mode> {
-    let name = words
-        .next()
-        .ok_or("missing benchmark name; usage: cargo xtask bench NAME [--corpus DIR] [--quick]")?;
+    let name = words.next().ok_or_else(|| format!("missing benchmark name\n{USAGE}"))?;
     match name.as_str() {
+        "--help" | "-h" => Ok(Mode::Help),
         "collect-all" => collect_all(&words.collect::<Vec<_>>()),
         "peak-memory" => Ok(Mode::PeakMemory(words.collect())),
         _ => bench(name, words).map(Mode::Bench),

@@ -38,7 +38,7 @@ pub(crate) struct Measured {
     pub(crate) verdicts: Vec<Verdict>,
 }
 
-/// The samples of a contender in short, in the unit of the task. Raw samples are not saved.
+/// Statistics of a contender's samples, in the unit of the task. Raw samples are not saved.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     pub(crate) name: &'static str,
@@ -141,7 +141,7 @@ fn sorted(mut samples: Vec<f64>) -> Vec<f64> {
     samples
 }
 
-/// The sample at this percentage of the way through the sorted samples, without interpolation.
+/// The sample below which `percent` percent of the sorted samples lie, without interpolation.
 fn quantile(sorted: &[f64], percent: usize) -> f64 {
     sorted.get(sorted.len() * percent / 100).copied().unwrap_or(f64::NAN)
 }

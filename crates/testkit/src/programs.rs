@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The `eyelet` that cargo built beside the tests; `EYELET_TEST_BIN` names another.
+/// The `eyelet` that cargo built for the tests; `EYELET_TEST_BIN` names another.
 pub fn eyelet_bin() -> PathBuf {
     located("EYELET_TEST_BIN", "eyelet", "cargo build --package eyelet-cli")
 }

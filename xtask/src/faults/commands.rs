@@ -76,8 +76,8 @@ const CALLS: &[&str] = &[
 const PROTECTED: &[(&str, Option<&str>, &str)] = &[
     (".git/config", Some("[core]\n"), "/.git/config"),
     (".git/hooks/pre-commit", None, "/.git/hooks"),
-    (".vscode/tasks.json", Some("kept\n"), "/.vscode"),
-    (".cargo/config.toml", Some("kept\n"), "/.cargo"),
+    (".vscode/tasks.json", Some("initial\n"), "/.vscode"),
+    (".cargo/config.toml", Some("initial\n"), "/.cargo"),
     (".mcp.json", None, "/.mcp.json"),
 ];
 
