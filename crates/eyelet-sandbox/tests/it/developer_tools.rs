@@ -56,7 +56,7 @@ fn cargo_builds_offline() {
 }
 
 #[test]
-fn python_makes_environments_and_temp_files() {
+fn python_creates_environments_and_temp_files() {
     if testkit::lacks("python3") {
         return;
     }
@@ -77,7 +77,7 @@ fn python_makes_environments_and_temp_files() {
 
 #[test]
 #[ignore = "extended: needs pytest from PyPI"]
-fn pytest_has_its_temp_folders() {
+fn pytest_gets_its_temp_directories() {
     if testkit::lacks("python3") {
         return;
     }
@@ -130,7 +130,7 @@ fn make_runs_jobs() {
 }
 
 #[test]
-fn shells_have_here_documents_substitutions_and_temp_files() {
+fn shells_can_use_here_documents_and_substitutions() {
     let workspace = workshop("");
     for tier in TIERS {
         let said = workspace.stdout(
