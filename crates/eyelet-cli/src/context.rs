@@ -25,12 +25,12 @@ pub(crate) fn build(flags: &ContextFlags) -> Result<TurnContext, Failure> {
         turn = turn.with_root(root);
     }
     let folders: Vec<_> = turn.roots().map(Path::to_owned).collect();
-    let turn = with_hidden(flags, turn, &folders)?;
+    let turn = with_deny_list(flags, turn, &folders)?;
     Ok(if flags.read_anywhere { turn.with_path_scope(PathScope::Everything) } else { turn })
 }
 
 /// Adds the deny list: the globs of `--deny` below `roots`, and secrets if anything is confined.
-pub(crate) fn with_hidden(
+pub(crate) fn with_deny_list(
     flags: &ContextFlags,
     turn: TurnContext,
     roots: &[PathBuf],
@@ -38,7 +38,7 @@ pub(crate) fn with_hidden(
     let is_confined =
         !flags.roots.is_empty() || flags.read_anywhere || turn.sandbox() != SandboxPolicy::Full;
     let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let hidden = match home {
+    let deny_list = match home {
         Some(home) if is_confined => DenyList::empty().with_secrets_in(&home),
         Some(_) | None => DenyList::empty(),
     };
@@ -46,10 +46,10 @@ pub(crate) fn with_hidden(
     if folders.is_empty() {
         folders.push(turn.cwd());
     }
-    let deny = |hidden: DenyList, glob: &String| hidden.with_glob(glob, &folders);
-    let hidden = flags.denied.iter().try_fold(hidden, deny);
-    let hidden = hidden.map_err(|error| Failure::usage(error.message))?;
-    Ok(turn.with_deny_list(hidden))
+    let deny = |list: DenyList, glob: &String| list.with_glob(glob, &folders);
+    let deny_list = flags.denied.iter().try_fold(deny_list, deny);
+    let deny_list = deny_list.map_err(|error| Failure::usage(error.message))?;
+    Ok(turn.with_deny_list(deny_list))
 }
 
 /// Creates the private temp directory of commands inside the given one. It lasts as long as this process.

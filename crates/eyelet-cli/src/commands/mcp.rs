@@ -27,7 +27,7 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
         ceiling.extend(default_root(turn.cwd()).map(Arc::new));
     }
     let roots: Vec<_> = ceiling.iter().map(|root| root.path().to_owned()).collect();
-    let turn = context::with_hidden(&context_flags, turn, &roots)?;
+    let turn = context::with_deny_list(&context_flags, turn, &roots)?;
     let options = Options {
         reach: if context_flags.read_anywhere { PathScope::Everything } else { PathScope::Roots },
         turn: turn.with_output_store(Arc::clone(&spill)),
