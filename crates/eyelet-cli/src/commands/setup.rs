@@ -35,7 +35,10 @@ pub(crate) fn run(flags: &SetupFlags, before: &ContextFlags) -> Result<ExitCode,
         Format::Json | Format::Toml => {
             format!("Add this entry to {place}, or run `eyelet setup {name} --write`.")
         }
-        Format::Yaml => format!("Add this entry to {place}."),
+        Format::Yaml => format!(
+            "Add this entry to {place}; if the file already has `{}`, add only the lines below it.",
+            client.servers
+        ),
     });
     Ok(ExitCode::SUCCESS)
 }

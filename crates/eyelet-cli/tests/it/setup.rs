@@ -162,7 +162,7 @@ fn setup_prints_the_entry_of_each_client() {
             args: ["mcp","--root","/repo"]
             timeout: 660
         --- stderr
-        Add this entry to /home/.config/goose/config.yaml.
+        Add this entry to /home/.config/goose/config.yaml; if the file already has `extensions`, add only the lines below it.
     "#]].assert_eq(&result);
 }
 
