@@ -97,13 +97,13 @@ fn limits_are_printed_as_a_table() {
           a line                                        500 characters   cut; page with column
           an image                                      3,932,160 bytes  `too_large`
         bash
-          what is shown of stdout and of stderr, each   51,200 bytes     cut at a character; all of it is in a file that the answer names
-          time for a command, unless asked              120 seconds      the command is ended; what it printed is shown, `timed_out` is true
-          `timeout_secs`                                600 seconds      taken as this many
-          a command                                     131,071 bytes    `too_large`; write it to a file and run that
-          a file that keeps a stream                    256 MiB          it holds the start, and the answer says how much
-          the files of a session together               1 GiB            the oldest goes
-          the age of a file of the command line         24 hours         removed at the next start
+          output shown of stdout and stderr, each       51,200 bytes     truncated at a character boundary; saved in full to a file named in the reply
+          default of `timeout_secs`                     120 seconds      the command is killed; its output so far is returned, `timed_out` is true
+          maximum of `timeout_secs`                     600 seconds      reduced to this value
+          length of `command`                           131,071 bytes    `too_large`; write it to a file and run that
+          one file of saved output                      256 MiB          only the start is saved; the reply says how many bytes
+          all saved output of a session                 1 GiB            the oldest files are removed
+          age of output saved by the command line       24 hours         removed at the next start
         the server
           `bash` calls at once                          8 calls          waits for its turn; other kinds are not held up
           `list_dir` and `grep_files` calls at once     4 calls          waits for its turn; other kinds are not held up
