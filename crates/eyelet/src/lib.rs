@@ -61,7 +61,7 @@ pub use cancel::CancelFlag;
 pub use context::{PathScope, SearchEngine, TurnContext};
 pub use definitions::{DefinitionFormat, render_definitions};
 pub use environment::Environment;
-pub use error::{ErrorCode, FunctionCallError, ToolError};
+pub use error::{ErrorCode, FunctionCallError, Hint, ToolError};
 pub use invocation::{ToolInvocation, ToolPayload};
 pub use output::{Attachment, AttachmentMode, Envelope, FunctionOutput, Report, ToolOutput};
 pub use paths::confined_path::ConfinedPath;

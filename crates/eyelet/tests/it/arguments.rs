@@ -169,7 +169,8 @@ fn json_that_is_refused_is_not_built_in_memory() {
 #[test]
 fn arguments_above_the_limit_are_refused_unread() {
     let long = format!(r#"{{"dir_path":"/{}"}}"#, "x".repeat(eyelet::limits::MAX_ARGUMENT_BYTES));
-    expect!["error too_large: arguments are 8388624 bytes, above 8388608"].assert_eq(&list(&long));
+    expect!["error too_large: arguments are too large: 8388624 bytes, the maximum is 8388608"]
+        .assert_eq(&list(&long));
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub(crate) fn text(turn: &TurnContext, tool: &str, arguments: &str) -> String {
     match outcome {
         Ok(output) => output.content,
         Err(FunctionCallError::RespondToModel(error)) => {
-            format!("error {}: {}", error.code, error.message)
+            format!("error {}: {error}", error.code)
         }
         Err(FunctionCallError::Fatal(message)) => panic!("fatal: {message}"),
     }

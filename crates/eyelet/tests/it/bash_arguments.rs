@@ -97,9 +97,9 @@ fn the_directory_is_the_one_that_was_checked() {
 
         cwd `/repo/file` cannot be used: Not a directory (os error 20)
         cwd `/repo/missing` cannot be used: No such file or directory (os error 2)
-        cwd `outward` is outside the roots (/repo); --root DIR at the start adds one
-        cwd `..` is outside the roots (/repo); --root DIR at the start adds one
-        cwd `/` is outside the roots (/repo); --root DIR at the start adds one
+        cwd `outward` is outside the roots (/repo); add a root that contains it
+        cwd `..` is outside the roots (/repo); add a root that contains it
+        cwd `/` is outside the roots (/repo); add a root that contains it
         cwd must not contain a NUL character"#]]
     .assert_eq(&answers.join("\n"));
 
@@ -114,11 +114,10 @@ fn the_directory_is_the_one_that_was_checked() {
     // What lifts the roots from the other tools does not lift them from a command, and is not advised.
     let lifted = confined.with_path_scope(PathScope::Everything);
     let told = text(&tree, &lifted, &json!({ "command": "pwd", "cwd": "/" }));
-    expect!["cwd `/` is outside the roots (/repo); --root DIR at the start adds one"]
-        .assert_eq(&told);
+    expect!["cwd `/` is outside the roots (/repo); add a root that contains it"].assert_eq(&told);
     let rootless = free.with_path_scope(PathScope::Roots);
     let told = text(&tree, &rootless, &json!({ "command": "pwd" }));
-    expect!["cwd `/repo` is outside the roots, there are none; --root DIR at the start adds one"]
+    expect!["cwd `/repo` is not accessible: no roots are configured; add a root that contains it"]
         .assert_eq(&told);
 }
 
@@ -132,9 +131,9 @@ fn a_policy_that_is_not_enforced_runs_nothing() {
         },
     );
     expect![[r#"
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is off under the sandbox policy `off`; a start with --sandbox full runs commands"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host set no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host set no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}"#]].assert_eq(&answers.join("\n"));
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is disabled by the sandbox policy `off`","hint":"use the policy `full` to run commands unsandboxed"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host set no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host set no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}"#]].assert_eq(&answers.join("\n"));
     assert!(!tree.path().join("made").exists());
 }
 

@@ -84,7 +84,12 @@ fn the_widest_line_fits_the_smallest_budget() {
     let tree = TempTree::new("");
     tree.file("a.txt", "\u{1F600}".repeat(600) + "\r\n" + &"\u{1F600}".repeat(500));
     let reply = reply("read", &json!({"path": "a.txt"}), &turn(&tree, 4096), 4096);
-    assert!(reply.starts_with("[lines 1-1 of 2; next offset 2; 1 line cut, column 501 goes on]\n"));
+    assert!(
+        reply.starts_with(
+            "[lines 1-1 of 2; next offset 2; 1 line truncated, continue with column 501]\n"
+        ),
+        "{reply}"
+    );
 }
 
 #[test]
@@ -240,7 +245,7 @@ fn an_entry_too_long_for_a_reply_is_an_error() {
     let turn = turn(&tree, 4096);
     let error = ToolRouter::new().call(&ToolInvocation::new("list_dir", asked, &turn));
     let error = error.unwrap_err().to_string();
-    assert!(error.starts_with("not one entry fits into a reply"), "{error}");
+    assert!(error.starts_with("the reply limit is too small for a single entry; "), "{error}");
 }
 
 #[test]

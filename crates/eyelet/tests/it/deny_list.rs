@@ -55,7 +55,7 @@ fn what_deny_matches_is_refused_directly_and_through_links() {
         assert_eq!(
             ask(&turn, "read", json!({ "path": path })),
             format!(
-                "error permission_denied: path `{path}` is hidden: it may hold secrets, or --deny names it"
+                "error permission_denied: path `{path}` is denied: it may contain secrets or matches a deny glob"
             )
         );
     }
@@ -121,7 +121,7 @@ fn an_absolute_glob_holds_without_roots_too() {
 #[test]
 fn a_glob_that_is_none_is_refused() {
     let error = DenyList::empty().with_glob("a[", &[Path::new("/w")]).unwrap_err();
-    expect!["--deny `a[` is no glob: unclosed character class; missing ']'"]
+    expect!["deny glob `a[` is invalid: unclosed character class; missing ']'"]
         .assert_eq(&error.message);
 }
 
@@ -176,7 +176,7 @@ fn the_scope_everything_keeps_the_deny_list() {
 fn confined_to_no_root_nothing_is_reached() {
     let tree = TempTree::new("f = CANARY");
     let turn = turn(tree.path()).with_path_scope(PathScope::Roots);
-    expect!["error outside_root: path `f` is outside the roots, there are none; --root DIR at the start adds one, --read-anywhere lifts them"]
+    expect!["error outside_root: path `f` is not accessible: no roots are configured; add a root that contains it, or allow reading outside the roots"]
         .assert_eq(&ask(&turn, "read", json!({"path": "f"})));
     for (tool, arguments) in
         [("list_dir", json!({"dir_path": tree.str()})), ("grep_files", json!({"pattern": "C"}))]

@@ -320,7 +320,7 @@ fn a_missing_rg_is_told_with_a_hint() {
     let turn = turn_with(&tree, [("PATH", "relative:/nowhere:".into())]);
     let text = answer(&tree, &turn.with_search_engine(SearchEngine::Rg), r#"{"pattern":"foo"}"#);
     expect![[r#"
-        failed to launch rg: it is not on PATH; install ripgrep and put it on PATH, or use the embedded search engine
+        failed to launch rg: not found on PATH; install ripgrep on PATH, or use the embedded search engine
         error: search_failed"#]]
     .assert_eq(&text);
 }
@@ -331,6 +331,6 @@ fn the_schema_names_the_arguments_in_order() {
     let properties = definition.input_schema["properties"].as_object().unwrap();
     let names: Vec<_> = properties.keys().map(String::as_str).collect();
     assert_eq!(names, ["pattern", "include", "path", "limit", "offset"]);
-    assert!(definition.description.contains("100 a page"));
-    assert!(definition.description.contains("at most 2000"));
+    assert!(definition.description.contains("100 per page"));
+    assert!(definition.description.contains("maximum 2000"));
 }

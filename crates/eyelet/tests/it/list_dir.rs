@@ -191,20 +191,22 @@ fn the_last_line_names_the_number_of_entries() {
 #[test]
 fn an_unreadable_directory_is_a_system_error() {
     let tree = TempTree::new("file\nshut/x");
-    let ask =
-        |path: &str| content(&turn(tree.path()), "list_dir", &json!({ "dir_path": tree.at(path) }));
-    expect!["error not_found: failed to read directory: No such file or directory (os error 2)"]
+    let ask = |path: &str| {
+        let arguments = json!({ "dir_path": tree.at(path) });
+        tree.redact(&content(&turn(tree.path()), "list_dir", &arguments))
+    };
+    expect!["error not_found: failed to read directory: No such file or directory (os error 2); the path is `/repo/missing`"]
         .assert_eq(&ask("missing"));
-    expect!["error not_a_directory: failed to read directory: Not a directory (os error 20)"]
+    expect!["error not_a_directory: failed to read directory: Not a directory (os error 20); the path is `/repo/file`"]
         .assert_eq(&ask("file"));
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o000)).unwrap();
     let shut = ask("shut");
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o700)).unwrap();
     if testkit::is_root() {
-        assert_eq!(tree.redact(&shut), "Absolute path: /repo/shut\nx");
+        assert_eq!(shut, "Absolute path: /repo/shut\nx");
     } else {
         expect![
-            "error permission_denied: failed to read directory: Permission denied (os error 13)"
+            "error permission_denied: failed to read directory: Permission denied (os error 13); the path is `/repo/shut`"
         ]
         .assert_eq(&shut);
     }

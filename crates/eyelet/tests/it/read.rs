@@ -193,7 +193,7 @@ fn file_path_is_an_alias_of_path_but_not_both() {
     let turn = turn(tree.path());
     expect![[r#"{"ok":true,"data":{"path":"f","content":"x","offset":1,"lines_shown":1,"total_lines":1,"truncated":false}}"#]]
         .assert_eq(&envelope(&turn, "read", &json!({"file_path": "f"})));
-    expect!["error invalid_input: failed to parse function arguments: `path` and `file_path` are the same; give one"]
+    expect!["error invalid_input: failed to parse function arguments: `path` and `file_path` are aliases; use only one"]
         .assert_eq(&content(&turn, "read", &json!({"file_path": "f", "path": "f"})));
     expect!["error invalid_input: failed to parse function arguments: missing field `path`"]
         .assert_eq(&content(&turn, "read", &json!({"offset": 1})));
@@ -221,13 +221,13 @@ fn the_text_form_has_one_header_line_then_the_pure_body() {
     expect!["[lines 1-1 of 2; next offset 2]\na\n"]
         .assert_eq(&ask(json!({"path": "two", "limit": 1})));
     expect!["[lines 2-2 of 2]\nb"].assert_eq(&ask(json!({"path": "two", "offset": 2})));
-    expect!["[no lines at offset 500; 2 in all]"]
+    expect!["[no lines at offset 500; 2 lines in total]"]
         .assert_eq(&ask(json!({"path": "two", "offset": 500})));
-    expect!["[no lines at offset 1; 0 in all]"].assert_eq(&ask(json!({"path": "empty"})));
+    expect!["[no lines at offset 1; 0 lines in total]"].assert_eq(&ask(json!({"path": "empty"})));
     let header = |arguments| ask(arguments).lines().next().unwrap().to_owned();
-    expect!["[lines 1-3 of 3; 2 lines cut, column 501 goes on]"]
+    expect!["[lines 1-3 of 3; 2 lines truncated, continue with column 501]"]
         .assert_eq(&header(json!({"path": "long"})));
-    expect!["[lines 1-2 of 3; next offset 3; 1 line cut, column 1001 goes on]"]
+    expect!["[lines 1-2 of 3; next offset 3; 1 line truncated, continue with column 1001]"]
         .assert_eq(&header(json!({"path": "long", "column": 501, "limit": 2})));
 }
 
@@ -248,10 +248,8 @@ fn what_cannot_be_read_says_why() {
         .assert_eq(&ask("file/x"));
     expect!["error io_error: path `loop` cannot be read: Too many levels of symbolic links (os error 40)"]
         .assert_eq(&ask("loop"));
-    expect![
-        "error not_a_file: path `dir` is not a regular file; list_dir shows what a directory holds"
-    ]
-    .assert_eq(&ask("dir"));
+    expect!["error not_a_file: path `dir` is not a regular file; use list_dir to list a directory"]
+        .assert_eq(&ask("dir"));
     expect!["error invalid_input: path must not be empty"].assert_eq(&ask(""));
     expect!["error invalid_input: path must not contain a NUL character"].assert_eq(&ask("a\0b"));
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o000)).unwrap();
@@ -351,7 +349,7 @@ fn an_image_above_its_limit_is_too_large() {
     let ask = |path: &str| content(&turn(tree.path()), "read", &json!({ "path": path }));
     expect!["[image most.gif; image/gif; 3932160 bytes]"].assert_eq(&ask("most.gif"));
     expect![
-        "error too_large: path `more.gif` is an image above 3932160 bytes; make a smaller copy"
+        "error too_large: path `more.gif` is an image larger than 3932160 bytes; create a smaller copy"
     ]
     .assert_eq(&ask("more.gif"));
 }

@@ -96,7 +96,7 @@ fn no_reply_exceeds_the_hard_limit() {
     let FunctionCallError::RespondToModel(error) = output.function().unwrap_err() else {
         panic!("not for the host")
     };
-    expect!["the answer is above 32 MiB; ask for less with a smaller limit, and page with offset"]
+    expect!["the reply exceeds 32 MiB; use a smaller limit and continue with offset"]
         .assert_eq(&error.message);
     let envelope = Envelope::new(&Ok(output), AttachmentMode::Omit);
     assert_eq!(envelope.error.unwrap().code, ErrorCode::TooLarge);

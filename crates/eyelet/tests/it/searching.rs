@@ -36,7 +36,7 @@ pub(crate) fn answer(tree: &TempTree, turn: &TurnContext, arguments: &str) -> St
     let text = match outcome.and_then(|output| output.function()) {
         Ok(output) => format!("{}\nsuccess: {:?}", output.content, output.success),
         Err(FunctionCallError::RespondToModel(error)) => {
-            format!("{}\nerror: {}", error.message, error.code)
+            format!("{error}\nerror: {}", error.code)
         }
         Err(fatal @ FunctionCallError::Fatal(_)) => panic!("{fatal}"),
     };
