@@ -1,4 +1,4 @@
-//! One way for every test to make a call.
+//! Makes calls for the tests.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) fn data(turn: &TurnContext, tool: &str, arguments: &Value) -> Value {
     envelope["data"].take()
 }
 
-/// The content of the function dialect, or the error's text behind `error CODE: `.
+/// The content of the function dialect, or `error CODE: ` and the error.
 pub(crate) fn content(turn: &TurnContext, tool: &str, arguments: &Value) -> String {
     text(turn, tool, &arguments.to_string())
 }

@@ -1,4 +1,4 @@
-//! A reply never exceeds its budget, always shows something, and its pages joined give the whole.
+//! A reply never exceeds its budget and always shows something; joined pages are complete.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use eyelet::{
 use serde_json::{Value, json};
 use testkit::{TempTree, each_seed};
 
-/// Budgets from the smallest on, those of real clients among them.
+/// The smallest budget, larger ones, and those of real clients.
 const BUDGETS: [usize; 8] = [4096, 5000, 11_500, 20_000, 34_000, 39_000, 49_000, 50_000];
 
 fn turn(tree: &TempTree, bytes: usize) -> TurnContext {
@@ -21,7 +21,7 @@ fn turn(tree: &TempTree, bytes: usize) -> TurnContext {
         .with_reply_budget(ReplyBudget::new(bytes))
 }
 
-/// The reply, after its size was looked at.
+/// The reply; checks its size.
 fn reply(tool: &str, arguments: &Value, turn: &TurnContext, bytes: usize) -> String {
     let call = ToolInvocation::new(tool, arguments.to_string(), turn);
     let output = match ToolRouter::new().call(&call) {
@@ -36,7 +36,7 @@ fn reply(tool: &str, arguments: &Value, turn: &TurnContext, bytes: usize) -> Str
     reply
 }
 
-/// Lines of all lengths, of which some are too wide to be shown whole.
+/// Lines of all lengths. Some are too long for one window.
 fn random_text(random: &mut fastrand::Rng) -> String {
     let mut text = String::new();
     let longest = [3, 40, 400, 499][random.usize(0..4)];
@@ -252,7 +252,7 @@ fn an_entry_too_long_for_a_reply_is_an_error() {
 fn a_deep_temp_folder_keeps_the_reply_within_its_budget() {
     let tree = TempTree::new("");
     for depth in [1, 3, 4, 5, 12, 15] {
-        // Control characters are shown as more bytes than they are.
+        // Escaped control characters take more bytes.
         for name in ["t".repeat(250), "\u{1}".repeat(50)] {
             let temp = tree.dir(vec![name; depth].join("/"));
             let spill = Arc::new(OutputStore::session(temp));

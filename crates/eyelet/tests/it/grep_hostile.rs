@@ -1,4 +1,4 @@
-//! `grep_files` among hostile files, patterns, programs and limits.
+//! `grep_files` with hostile files, patterns and programs, and at its limits.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,7 +19,7 @@ fn report(pattern: &str, turn: &TurnContext) -> GrepFilesReport {
 }
 
 #[test]
-fn special_files_and_dangling_links_are_passed_over() {
+fn special_files_and_dangling_symlinks_are_skipped() {
     let tree = TempTree::new("a = foo\n nowhere -> nothing\n loop -> loop\n self -> .");
     tree.fifos(["fifo"]);
     let _socket = UnixListener::bind(tree.path().join("socket")).unwrap();
@@ -40,7 +40,7 @@ fn special_files_and_dangling_links_are_passed_over() {
 }
 
 #[test]
-fn an_ignore_file_that_is_a_fifo_blocks_nobody() {
+fn an_ignore_file_that_is_a_fifo_does_not_block() {
     let tree = TempTree::new("a = foo\n .git/\n up/b = foo");
     tree.fifos([".ignore", ".gitignore", ".rgignore", ".git/info"]);
     assert_eq!(report("foo", &turn(&tree)).files.len(), 2);
@@ -49,7 +49,7 @@ fn an_ignore_file_that_is_a_fifo_blocks_nobody() {
 }
 
 #[test]
-fn what_cannot_be_read_is_skipped_and_counted() {
+fn unreadable_files_are_skipped_and_counted() {
     let tree = TempTree::new("a = foo\n file = foo\n dir/b = foo");
     let deny = |mode| {
         for name in ["file", "dir"] {
@@ -109,7 +109,7 @@ fn a_line_above_the_memory_limit_is_streamed() {
 #[test]
 fn a_line_too_long_for_its_pattern_skips_only_its_file() {
     let tree = TempTree::new("a = foo");
-    // Unicode's word boundaries have no automaton beside text that is not ASCII.
+    // The automaton does not support Unicode word boundaries next to non-ASCII text.
     let mut line = "é".repeat(10 << 20).into_bytes();
     line.extend_from_slice(b" foo");
     tree.file("long", line);
@@ -199,7 +199,7 @@ fn flags_as_patterns_and_a_configuration_file_execute_nothing() {
 }
 
 #[test]
-fn a_cancelled_call_answers_so() {
+fn a_cancelled_search_is_reported_as_cancelled() {
     let tree = TempTree::new("a = foo");
     let cancel = CancelFlag::default();
     cancel.cancel();
@@ -224,7 +224,7 @@ fn scripted(tree: &TempTree, script: &str) -> TurnContext {
 }
 
 #[test]
-fn nothing_of_rg_outlives_its_time_limit() {
+fn rg_is_killed_at_the_time_limit() {
     let tree = TempTree::new("a = foo");
     let pids = tree.path().join("pids");
     let script = format!("/bin/sleep 60 & echo $! $$ > {}; wait", pids.display());
@@ -244,7 +244,7 @@ fn nothing_of_rg_outlives_its_time_limit() {
 }
 
 #[test]
-fn what_rg_prints_is_taken_within_bounds() {
+fn the_output_of_rg_uses_bounded_memory() {
     let tree = TempTree::new("a = foo");
     let text = |script| answer(&tree, &scripted(&tree, script), r#"{"pattern":"foo"}"#);
     expect![[r#"
@@ -269,7 +269,7 @@ fn what_rg_prints_is_taken_within_bounds() {
 }
 
 #[test]
-fn an_ignore_file_of_a_hundred_thousand_rules_is_served() {
+fn an_ignore_file_may_have_a_hundred_thousand_rules() {
     let tree = TempTree::new(
         "kept = foo\n gone/a-name-that-is-long-enough-for-five-megabytes-000007 = foo",
     );
@@ -286,7 +286,7 @@ fn an_ignore_file_of_a_hundred_thousand_rules_is_served() {
 }
 
 #[test]
-fn rules_that_nest_without_end_crash_nobody() {
+fn deeply_nested_ignore_rules_do_not_crash() {
     let tree = TempTree::new("a = foo");
     tree.file(".ignore", format!("{}a{}\n", "{".repeat(200_000), "}".repeat(200_000)));
     tree.file(".rgignore", format!("{}\n", "{".repeat(490)));
