@@ -108,9 +108,9 @@ fn help_of_list_dir() {
           [DIR]  The directory [default: .]
 
         Options:
-              --offset <N>  First entry of the page, from 1. Default 1
-              --limit <N>   Most entries to return. Default 25
-              --depth <N>   How many levels to list, 1 for the directory's own entries. Default 2
+              --offset <N>  First entry to return, counting from 1. Default 1
+              --limit <N>   Maximum number of entries to return. Default 25
+              --depth <N>   Number of levels to list; 1 lists only the directory's own entries. Default 2
               --json        Print the answer as one line of JSON
           -h, --help        Print help
 
@@ -133,17 +133,18 @@ fn help_of_grep_files() {
           [PATH]     Where to search, a directory or a file [default: the working directory]
 
         Options:
-              --include <GLOB>  Glob for the files to search, such as *.rs or *.{ts,tsx}; !*.md leaves files
-                                out
-              --limit <N>       Most files to return. Default 100, at most 2000
-              --offset <N>      First match of the page, from 1. Default 1
+              --include <GLOB>  Glob of the files to search, such as *.rs or *.{ts,tsx}; a leading !
+                                excludes files, as in !*.md
+              --limit <N>       Maximum number of files to return. Default 100, maximum 2000
+              --offset <N>      First match to return, counting from 1. Default 1
               --json            Print the answer as one line of JSON
           -h, --help            Print help
 
         Where and how tools run: as above
 
         Exit status: 0 files match, 1 none does or an error.
-    "#]].assert_eq(&help(&["grep-files"]));
+    "#]]
+    .assert_eq(&help(&["grep-files"]));
 }
 
 #[test]
@@ -159,9 +160,9 @@ fn help_of_read() {
           <FILE>  The file
 
         Options:
-              --offset <N>  First line to show, from 1. Default 1
-              --limit <N>   Most lines to show. Default and maximum 2000
-              --column <N>  First character of each line to show, from 1. Default 1
+              --offset <N>  First line to return, counting from 1. Default 1
+              --limit <N>   Maximum number of lines to return. Default and maximum 2000
+              --column <N>  First character to return of each line, counting from 1. Default 1
               --json        Print the answer as one line of JSON
           -h, --help        Print help
 

@@ -2,9 +2,9 @@
 
 use expect_test::expect;
 use eyelet::{
-    AttachmentMode, CancelFlag, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Load,
-    Progress, Report, SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter,
-    TurnContext, render_definitions,
+    AttachmentMode, CancelFlag, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Hint,
+    Load, Progress, Report, SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation,
+    ToolRouter, TurnContext, render_definitions,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
