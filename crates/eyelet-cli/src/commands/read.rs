@@ -39,8 +39,8 @@ fn truncation_note(header: &str) -> Option<String> {
         return None;
     }
     let parts = header.split("; ").map(|part| match part.strip_prefix("next offset ") {
-        Some(offset) => format!("--offset {offset} goes on"),
-        None => part.replace(", column ", ", --column "),
+        Some(offset) => format!("continue with --offset {offset}"),
+        None => part.replace(" column ", " --column "),
     });
     Some(parts.collect::<Vec<_>>().join("; "))
 }

@@ -31,7 +31,7 @@ fn a_page_says_on_stderr_how_to_go_on() {
         1
         2
         --- stderr
-        lines 1-2 of 3; --offset 3 goes on
+        lines 1-2 of 3; continue with --offset 3
     "#]]
     .assert_eq(&eyelet(&tree, ["read", "a.txt", "--limit", "2"]));
     expect![[r#"
@@ -58,7 +58,7 @@ fn a_cut_line_says_on_stderr_how_to_go_on() {
         --- stdout
         <500 x>
         --- stderr
-        lines 1-1 of 1; 1 line truncated, continue with column 501
+        lines 1-1 of 1; 1 line truncated, continue with --column 501
     "#]]
     .assert_eq(&cut);
     expect![[r#"
