@@ -157,8 +157,8 @@ impl Tool for Read {
             title: "Read a file",
             description: format!(
                 "Reads a text file and returns up to {MAX_LINES} lines and the total number of \
-                 lines. If more lines follow, continue with offset set to the next line; lines \
-                 are truncated after {MAX_LINE_LENGTH} characters, continue with column {next}. \
+                 lines. If more lines follow, continue with offset set to the next line; to read \
+                 a line past its first {MAX_LINE_LENGTH} characters, continue with column {next}. \
                  Also reads images (PNG, JPEG, GIF, WebP) and files in which bash saved long \
                  output. To list a directory, use list_dir.",
                 next = MAX_LINE_LENGTH + 1,
