@@ -125,9 +125,9 @@ fn limits_as_markdown_and_json_have_the_same_rows() {
 }
 
 #[test]
-fn the_table_in_the_readme_is_the_one_of_limits() {
-    let readme = include_str!("../../../../README.md");
-    let (_, rest) = readme.split_once("<!-- limits -->\n").unwrap();
+fn the_table_in_the_docs_is_the_one_of_limits() {
+    let page = include_str!("../../../../docs/limits.md");
+    let (_, rest) = page.split_once("<!-- limits -->\n").unwrap();
     let (table, _) = rest.split_once("<!-- /limits -->").unwrap();
     assert_eq!(table, stdout(&["limits", "--markdown"]));
 }

@@ -56,7 +56,7 @@ fn cargo_builds_offline() {
 }
 
 #[test]
-fn python_makes_environments_and_temp_files() {
+fn python_creates_environments_and_temp_files() {
     if testkit::lacks("python3") {
         return;
     }
@@ -77,7 +77,7 @@ fn python_makes_environments_and_temp_files() {
 
 #[test]
 #[ignore = "extended: needs pytest from PyPI"]
-fn pytest_has_its_temp_folders() {
+fn pytest_gets_its_temp_directories() {
     if testkit::lacks("python3") {
         return;
     }
@@ -130,14 +130,14 @@ fn make_runs_jobs() {
 }
 
 #[test]
-fn shells_have_here_documents_substitutions_and_temp_files() {
+fn shells_can_use_here_documents_and_substitutions() {
     let workspace = workshop("");
     for tier in TIERS {
         let said = workspace.stdout(
             tier,
             "cat <<X\nhere\nX\ndiff <(echo a) <(echo a) && echo same; f=$(mktemp); echo t > $f; cat $f; \
              echo e > /dev/stderr; echo o > /dev/stdout; echo gone > /dev/null; head -c 2 /dev/zero | wc -c; \
-             seq 3 | tee >(cat > $TMPDIR/copy) | tail -n 1; sleep 0.05; wc -l < $TMPDIR/copy",
+             seq 3 | tee >(cat > \"$TMPDIR/copy\") | tail -n 1; sleep 0.05; wc -l < \"$TMPDIR/copy\"",
         );
         assert_eq!(said, "here\nsame\nt\no\n2\n3\n3\n", "{tier:?}");
     }

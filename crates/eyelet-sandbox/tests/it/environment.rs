@@ -20,7 +20,7 @@ use testkit::mcp_client::Server;
 use testkit::workspace::{FIRST, SUPERVISED, Workspace};
 
 #[test]
-fn a_working_directory_that_was_removed_is_not_found() {
+fn a_removed_working_directory_is_reported_as_not_found() {
     for flags in SUPERVISED {
         let workspace = Workspace::new("w/sub/");
         let mut eyelet = command(&workspace.tree);
@@ -59,7 +59,7 @@ fn supervised_by(workspace: &Workspace, policy: SandboxPolicy, tier: Tier) -> Tu
 }
 
 #[test]
-fn a_directory_that_is_removed_before_the_start_is_not_found() {
+fn a_directory_removed_before_the_start_is_not_found() {
     let workspace = Workspace::new("w/");
     // It takes the directory away when it was chosen, and entered, and nothing was started in it.
     let script = format!(
@@ -77,7 +77,7 @@ fn a_directory_that_is_removed_before_the_start_is_not_found() {
         fs::create_dir(workspace.at("w/sub")).unwrap();
         let turn = supervised_by(&workspace, policy, tier);
         let made = workspace.at("w/made");
-        let command = format!("echo x > {}", made.display());
+        let command = format!("echo x > '{}'", made.display());
         let args = BashArgs { cwd: Some("sub".to_owned()), ..BashArgs::new(command) };
         let error = Bash.run(args, &turn).unwrap_err();
         let shown = workspace.at("w/sub");
@@ -92,7 +92,7 @@ fn a_directory_that_is_removed_before_the_start_is_not_found() {
 }
 
 #[test]
-fn a_root_that_was_removed_is_named() {
+fn an_error_names_the_removed_root() {
     let workspace = Workspace::new("w/\nother/");
     std::os::unix::fs::symlink(eyelet_bin(), workspace.at("supervisor")).unwrap();
     for tier in [Tier::Namespaces, Tier::Landlock] {
@@ -185,8 +185,8 @@ fn in_container(test: &str, body: impl FnOnce()) {
 }
 
 #[test]
-fn in_a_container_without_new_namespaces_the_second_tier_works() {
-    let name = "environment::in_a_container_without_new_namespaces_the_second_tier_works";
+fn a_container_without_namespaces_uses_the_second_tier() {
+    let name = "environment::a_container_without_namespaces_uses_the_second_tier";
     in_container(name, || {
         refuse_as_containers_do();
         let workspace = Workspace::new(".mcp.json = kept");
@@ -207,8 +207,8 @@ fn in_a_container_without_new_namespaces_the_second_tier_works() {
 }
 
 #[test]
-fn in_a_container_without_landlock_no_command_runs() {
-    let name = "environment::in_a_container_without_landlock_no_command_runs";
+fn a_container_without_landlock_runs_no_command() {
+    let name = "environment::a_container_without_landlock_runs_no_command";
     in_container(name, || {
         refuse_as_containers_do();
         let landlock = [

@@ -12,8 +12,8 @@ fn writing_outside_the_roots_fails_and_leaves_nothing() {
     let workspace = Workspace::new("");
     for tier in TIERS {
         for target in ["/etc/eyelet-x", "$HOME/x", "/var/tmp/eyelet-x", "$OUT/x", "/x", "/usr/x"] {
-            assert!(workspace.fails(tier, &format!("echo x > {target}")), "{tier:?} {target}");
-            assert!(workspace.fails(tier, &format!("mkdir {target}")), "{tier:?} {target}");
+            assert!(workspace.fails(tier, &format!("echo x > \"{target}\"")), "{tier:?} {target}");
+            assert!(workspace.fails(tier, &format!("mkdir \"{target}\"")), "{tier:?} {target}");
         }
         // The result names the sandbox, where the command may have met it.
         let data = workspace.data(tier, "echo x > /etc/eyelet-x");
@@ -21,14 +21,14 @@ fn writing_outside_the_roots_fails_and_leaves_nothing() {
         assert!(workspace.data(tier, "true").get("sandbox").is_none());
         assert_eq!(fs::read_dir(workspace.outside()).unwrap().count(), 0);
         assert!(!workspace.tree.beside().join("x").exists());
-        let written =
-            workspace.stdout(tier, "echo in > here; cat here; echo t > $TMPDIR/t; cat $TMPDIR/t");
+        let written = workspace
+            .stdout(tier, "echo in > here; cat here; echo t > \"$TMPDIR/t\"; cat \"$TMPDIR/t\"");
         assert_eq!(written, "in\nt\n");
     }
 }
 
 #[test]
-fn a_link_in_the_workspace_does_not_lead_writes_out() {
+fn symlinks_do_not_lead_writes_outside_the_roots() {
     let workspace = Workspace::new("");
     let target = workspace.outside().join("target");
     fs::write(&target, "kept").unwrap();
@@ -63,7 +63,7 @@ const REPOSITORY: &str = "
 ";
 
 #[test]
-fn the_settings_and_hooks_of_a_repository_are_not_changed() {
+fn repository_config_and_hooks_stay_unchanged() {
     let attacks = [
         "echo '[core]fsmonitor=evil' >> .git/config",
         "echo evil > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
@@ -99,7 +99,7 @@ fn the_settings_and_hooks_of_a_repository_are_not_changed() {
 }
 
 #[test]
-fn agents_settings_are_not_made_and_not_changed() {
+fn agent_settings_are_neither_created_nor_changed() {
     let paths = [
         ".mcp.json",
         ".claude/settings.json",
@@ -134,7 +134,7 @@ fn agents_settings_are_not_made_and_not_changed() {
 }
 
 #[test]
-fn what_was_undone_can_be_read_until_the_session_ends() {
+fn reverted_files_are_readable_until_the_session_ends() {
     let workspace = Workspace::new("");
     let command = "echo evil > .mcp.json; ln -s /etc .claude";
     for tier in TIERS {
@@ -162,7 +162,7 @@ fn what_was_undone_can_be_read_until_the_session_ends() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_a_command_leaves_in_the_way_of_the_next_one_is_passed() {
+fn leftovers_in_the_temp_directory_do_not_block_the_next_command() {
     // Both lie below the real `/tmp`, and are put back into the private one.
     let workspace = Workspace::new("");
     let folder = workspace.tree.path().parent().unwrap().to_str().unwrap().to_owned();
@@ -181,7 +181,7 @@ fn what_a_command_leaves_in_the_way_of_the_next_one_is_passed() {
 }
 
 #[test]
-fn a_new_repository_can_be_made_unless_strict() {
+fn a_new_repository_can_be_created_unless_strict() {
     let workspace = Workspace::new("");
     for tier in TIERS {
         let made = workspace.stdout(tier, "mkdir n && cd n && git init -q . && git config user.name a && cat .git/config | grep -c name; cd ..; rm -rf n");
@@ -193,7 +193,7 @@ fn a_new_repository_can_be_made_unless_strict() {
 }
 
 #[test]
-fn modes_owners_and_times_of_files_outside_stay_behind_mounts() {
+fn namespaces_protect_metadata_of_files_outside() {
     let workspace = Workspace::new("");
     let file = workspace.outside().join("file");
     fs::write(&file, "x").unwrap();
@@ -209,7 +209,7 @@ fn modes_owners_and_times_of_files_outside_stay_behind_mounts() {
 }
 
 #[test]
-fn extended_attributes_of_files_outside_stay_behind_mounts() {
+fn namespaces_protect_extended_attributes_of_files_outside() {
     if testkit::lacks("python3") {
         return;
     }
@@ -238,7 +238,7 @@ fn a_home_below_tmp_is_readable_without_its_secrets() {
 }
 
 #[test]
-fn read_only_writes_nothing_but_its_temp_folder() {
+fn read_only_writes_only_to_its_temp_directory() {
     let workspace = Workspace::new("file = kept");
     for tier in [&["--sandbox", "read-only"][..], &["--sandbox", "read-only", "--force-tier2"]] {
         for attack in
@@ -246,8 +246,10 @@ fn read_only_writes_nothing_but_its_temp_folder() {
         {
             assert!(workspace.fails(tier, attack), "{tier:?} {attack}");
         }
-        let printed = workspace
-            .stdout(tier, "cat file; echo t > $TMPDIR/t; cat $TMPDIR/t; mktemp >/dev/null; ls");
+        let printed = workspace.stdout(
+            tier,
+            "cat file; echo t > \"$TMPDIR/t\"; cat \"$TMPDIR/t\"; mktemp >/dev/null; ls",
+        );
         assert_eq!(printed, "keptt\nfile\n");
     }
     let left = fs::read_dir(workspace.tree.beside()).unwrap().filter_map(Result::ok);
@@ -256,7 +258,7 @@ fn read_only_writes_nothing_but_its_temp_folder() {
 }
 
 #[test]
-fn secrets_in_the_home_folder_are_hidden() {
+fn secrets_in_the_home_directory_are_denied() {
     let secrets = "
         .ssh/id_rsa = CANARY
         .aws/credentials = CANARY
@@ -299,7 +301,7 @@ fn secrets_in_the_home_folder_are_hidden() {
 }
 
 #[test]
-fn strict_reads_the_system_and_the_roots_alone() {
+fn strict_reads_only_the_system_and_the_roots() {
     let workspace = Workspace::new("file = seen");
     fs::write(workspace.outside().join("file"), "CANARY").unwrap();
     let strict = [FIRST, &["--strict"]].concat();
@@ -313,7 +315,7 @@ fn strict_reads_the_system_and_the_roots_alone() {
 }
 
 #[test]
-fn disks_and_memory_are_not_there_to_be_read() {
+fn disk_and_memory_devices_cannot_be_read() {
     let workspace = Workspace::new("");
     let devices = workspace.stdout(FIRST, "ls -A /dev");
     let devices: Vec<_> = devices.split_whitespace().collect();
@@ -332,7 +334,7 @@ fn disks_and_memory_are_not_there_to_be_read() {
 }
 
 #[test]
-fn settings_of_the_kernel_cannot_be_changed() {
+fn kernel_settings_cannot_be_changed() {
     let workspace = Workspace::new("");
     for tier in TIERS {
         for setting in [
@@ -350,7 +352,7 @@ fn settings_of_the_kernel_cannot_be_changed() {
 }
 
 #[test]
-fn root_works_in_a_workspace_that_belongs_to_someone_else() {
+fn root_can_work_in_another_users_workspace() {
     if testkit::lacks_root() {
         return;
     }

@@ -77,7 +77,7 @@ const ATTACKS: &[&str] = &[
     "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > h; chmod +x h; mv h .git/modules/vendor/sub/hooks/pre-commit",
     "echo $PWD/evil > .git/modules/vendor/sub/commondir",
     "echo \"gitdir: $PWD/evil\" > vendor/sub/.git",
-    "rm -f vendor/sub/.git; ln -s $PWD/evil vendor/sub/.git",
+    "rm -f vendor/sub/.git; ln -s \"$PWD/evil\" vendor/sub/.git",
     "mv .git/modules .git/m; cp -r .git/m .git/modules; git config --file .git/modules/vendor/sub/config core.fsmonitor \"$EVIL\"",
     "mv vendor v; cp -r v vendor; rm -f vendor/sub/.git; echo \"gitdir: $PWD/evil\" > vendor/sub/.git; rm -rf v",
     // Linked worktrees.
@@ -90,7 +90,7 @@ const ATTACKS: &[&str] = &[
     "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > nested/.git/hooks/pre-commit; chmod +x nested/.git/hooks/pre-commit",
     "mv nested/.git n; cp -r n nested/.git; git config --file nested/.git/config core.fsmonitor \"$EVIL\"; rm -rf n2",
     "mv nested x; cp -r x nested; git config --file nested/.git/config core.fsmonitor \"$EVIL\"",
-    "mv nested/.git y; ln -s $PWD/evil nested/.git",
+    "mv nested/.git y; ln -s \"$PWD/evil\" nested/.git",
     // The root's own.
     "mv .git old; ln -s evil .git",
     "mv .git old; echo \"gitdir: $PWD/evil\" > .git",
@@ -99,7 +99,7 @@ const ATTACKS: &[&str] = &[
 ];
 
 #[test]
-fn git_executes_nothing_that_a_command_left_for_it() {
+fn git_executes_nothing_that_a_command_planted() {
     for tier in TIERS {
         let project = Project::new();
         project.attack(tier, PLANT);
@@ -144,7 +144,7 @@ fn commits_work_in_submodules_worktrees_and_nested_repositories() {
 }
 
 #[test]
-fn a_link_that_took_the_name_of_a_folder_around_a_repository_is_moved_away() {
+fn a_symlink_replacing_a_repositorys_parent_is_moved_away() {
     for tier in TIERS {
         for folder in ["nested", "vendor"] {
             let project = Project::new();
@@ -167,7 +167,7 @@ fn a_link_that_took_the_name_of_a_folder_around_a_repository_is_moved_away() {
 }
 
 #[test]
-fn closing_a_folder_does_not_keep_it_from_being_put_back() {
+fn a_read_only_directory_is_still_restored() {
     let project = Project::new();
     for attack in [
         "git config --file .git/config core.fsmonitor \"$EVIL\"; chmod 500 .git",
@@ -185,7 +185,7 @@ fn closing_a_folder_does_not_keep_it_from_being_put_back() {
 }
 
 #[test]
-fn what_took_a_repositorys_name_is_moved_away_and_told() {
+fn a_file_replacing_a_repository_is_moved_and_reported() {
     for (tier, attack) in [
         (SECOND, "mv .git old; mkdir .git; echo evil > .git/config"),
         (SECOND, "mv .git old; ln -s old .git"),

@@ -7,13 +7,12 @@ use eyelet::Tool as _;
 use eyelet::tools::{Bash, BashArgs};
 use eyelet_sandbox::Tier;
 use serde_json::{Value, json};
-use testkit::TempTree;
-
-use crate::supervision::{children, session};
 use testkit::cli::command;
-use testkit::eyelet_bin;
 use testkit::mcp_client::Server;
 use testkit::workspace::{FIRST, FULL, SECOND, Workspace, envelope};
+use testkit::{TempTree, eyelet_bin};
+
+use crate::supervision::{children, session};
 
 fn open_files(process: u32) -> usize {
     fs::read_dir(format!("/proc/{process}/fd")).unwrap().count()
@@ -53,7 +52,7 @@ fn is_whole() -> bool {
 }
 
 #[test]
-fn two_thousand_commands_leave_no_process_and_no_open_file_in_the_server() {
+fn two_thousand_commands_leak_no_process_and_no_descriptor() {
     let sandboxed = if is_whole() { 50 } else { 4 };
     for (flags, rounds) in [(FULL, 50), (FIRST, sandboxed), (SECOND, sandboxed)] {
         let tree = TempTree::new("");
@@ -71,7 +70,7 @@ fn two_thousand_commands_leave_no_process_and_no_open_file_in_the_server() {
 }
 
 #[test]
-fn floods_never_take_more_room_than_a_session_has_and_say_what_had_to_go() {
+fn saved_output_stays_within_the_session_limit_and_reports_losses() {
     let (kept, flood) = if is_whole() { (256 << 20, 200_000_000) } else { (2 << 20, 1_600_000) };
     let tree = TempTree::new("temp/");
     // All room that there is: what a session may have, and a little for its folders.
@@ -114,7 +113,7 @@ fn floods_never_take_more_room_than_a_session_has_and_say_what_had_to_go() {
 }
 
 #[test]
-fn with_few_files_every_call_is_answered_and_the_next_one_works() {
+fn calls_survive_a_low_limit_of_open_files() {
     let tree = TempTree::new("");
     let mut server = limited(&tree, 64, FULL);
     let well = calls(&mut server, 100, "echo out; echo err >&2; sleep 0.01");
@@ -125,8 +124,8 @@ fn with_few_files_every_call_is_answered_and_the_next_one_works() {
 }
 
 #[test]
-fn memory_stays_flat_under_a_supervisor_whatever_is_printed() {
-    let name = "load::memory_stays_flat_under_a_supervisor_whatever_is_printed";
+fn memory_stays_constant_for_any_output_size() {
+    let name = "load::memory_stays_constant_for_any_output_size";
     testkit::in_own_process(name, || {
         let workspace = Workspace::new("");
         for tier in [Tier::Namespaces, Tier::Landlock] {
@@ -150,7 +149,7 @@ fn memory_stays_flat_under_a_supervisor_whatever_is_printed() {
 }
 
 #[test]
-fn a_full_temp_folder_loses_the_file_and_nothing_else() {
+fn a_full_temp_directory_loses_only_the_saved_output() {
     // At once, and in the middle of a flood that is only kept.
     for (room, keep, bytes, shown) in
         [("64k", "both", 300_000, 25_600), ("2m", "head", 9_000_000, 51_200)]

@@ -16,7 +16,7 @@ fn attempt(body: &str) -> String {
 }
 
 #[test]
-fn nothing_outside_is_reached_by_any_socket() {
+fn no_socket_reaches_anything_outside() {
     if testkit::lacks("python3") {
         return;
     }
@@ -69,7 +69,7 @@ fn nothing_outside_is_reached_by_any_socket() {
 }
 
 #[test]
-fn pairs_of_sockets_and_the_own_loopback_work() {
+fn socket_pairs_and_the_private_loopback_work() {
     if testkit::lacks("python3") {
         return;
     }
@@ -86,7 +86,7 @@ fn pairs_of_sockets_and_the_own_loopback_work() {
 }
 
 #[test]
-fn with_network_the_callers_network_is_reached() {
+fn network_flag_allows_the_callers_network() {
     if testkit::lacks("python3") {
         return;
     }
@@ -103,7 +103,7 @@ fn with_network_the_callers_network_is_reached() {
 }
 
 #[test]
-fn calls_by_another_architectures_numbers_kill_the_caller() {
+fn system_calls_of_a_foreign_abi_kill_the_process() {
     if !cfg!(target_arch = "x86_64") {
         return;
     }

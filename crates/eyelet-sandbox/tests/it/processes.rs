@@ -8,7 +8,7 @@ use serde_json::json;
 use testkit::workspace::{FIRST, SECOND, SUPERVISED, TIERS, Workspace, marked, marker, within};
 
 #[test]
-fn nothing_outlives_its_call_setsid_and_double_forks_included() {
+fn no_process_outlives_its_call_not_even_after_setsid() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         let marker = marker();
@@ -26,7 +26,7 @@ fn nothing_outlives_its_call_setsid_and_double_forks_included() {
 }
 
 #[test]
-fn who_holds_the_pipe_and_floods_it_does_not_hold_up_the_call() {
+fn a_background_writer_does_not_delay_the_answer() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         let marker = marker();
@@ -43,7 +43,7 @@ fn who_holds_the_pipe_and_floods_it_does_not_hold_up_the_call() {
 }
 
 #[test]
-fn a_timeout_ends_what_ignores_it_stops_itself_or_floods() {
+fn a_timeout_kills_stubborn_stopped_and_noisy_commands() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         for command in [
@@ -79,7 +79,7 @@ fn exit_codes_and_signals_are_the_commands_own() {
 }
 
 #[test]
-fn a_command_has_three_files_no_terminal_and_empty_input() {
+fn commands_get_three_descriptors_no_terminal_and_empty_stdin() {
     let workspace = Workspace::new("");
     let open = fs::File::open("/etc/passwd").unwrap();
     rustix::io::fcntl_setfd(&open, rustix::io::FdFlags::empty()).unwrap();
@@ -96,7 +96,7 @@ fn a_command_has_three_files_no_terminal_and_empty_input() {
 }
 
 #[test]
-fn the_environment_is_the_allowed_one_and_no_other_can_be_read() {
+fn commands_see_only_the_allowed_environment() {
     let mut workspace = Workspace::new("evil = echo EVIL");
     let evil = workspace.at("evil");
     for (name, value) in [
@@ -219,7 +219,7 @@ fn the_supervisor_cannot_be_killed_by_its_command() {
 }
 
 #[test]
-fn no_privilege_is_gained_and_no_namespace_made() {
+fn commands_gain_no_privilege_and_create_no_namespace() {
     let workspace = Workspace::new("");
     for tier in TIERS {
         for attack in [
@@ -260,7 +260,7 @@ fn no_privilege_is_gained_and_no_namespace_made() {
 }
 
 #[test]
-fn a_fork_bomb_is_contained_and_removed_while_other_calls_go_on() {
+fn a_fork_bomb_is_killed_while_other_calls_continue() {
     let workspace = Workspace::new("");
     // As root the second tier has no limit of its own; `doctor` says so.
     let tiers: &[&[&str]] = if testkit::is_root() { &[FIRST] } else { &[FIRST, SECOND] };

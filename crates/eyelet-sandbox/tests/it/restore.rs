@@ -33,7 +33,7 @@ fn told(data: &Value, path: &str) -> String {
 }
 
 #[test]
-fn a_link_on_the_way_to_a_protected_path_is_undone() {
+fn a_symlink_in_a_protected_path_is_reverted() {
     let attack = "mv .cargo away; mkdir evil; echo evil > evil/config.toml; ln -s evil .cargo";
     for tier in TIERS {
         let workspace = Workspace::new("");
@@ -54,7 +54,7 @@ fn a_link_on_the_way_to_a_protected_path_is_undone() {
 }
 
 #[test]
-fn what_a_link_at_a_protected_path_leads_to_is_protected() {
+fn the_target_of_a_protected_symlink_is_protected() {
     for tier in TIERS {
         let workspace = Workspace::new(
             "
@@ -83,7 +83,7 @@ fn what_a_link_at_a_protected_path_leads_to_is_protected() {
 }
 
 #[test]
-fn what_cannot_be_put_back_is_told() {
+fn a_failed_restore_is_reported() {
     // A file system that can be written while the command runs, and not afterwards.
     let script = "mount -t tmpfs -o mode=755 none w; mkdir w/.vscode; echo kept > w/.vscode/tasks.json; \
                   call & until [ -e w/ready ]; do sleep 0.01; kill -0 $!; done; \
@@ -126,7 +126,7 @@ fn the_header_names_one_protected_path_within_the_budget() {
 }
 
 #[test]
-fn a_person_is_told_what_was_undone() {
+fn the_cli_reports_reverted_changes() {
     let workspace = Workspace::new(".vscode/tasks.json = kept");
     let command = "echo evil > .mcp.json; rm -rf .vscode";
     let output = workspace.eyelet(SECOND).args(["bash", command]).output().unwrap();
@@ -140,7 +140,7 @@ fn a_person_is_told_what_was_undone() {
 }
 
 #[test]
-fn on_a_full_disk_a_protected_file_is_whole_or_gone_and_told() {
+fn on_a_full_disk_a_protected_file_is_complete_or_reported() {
     let script = "mount -t tmpfs -o size=1m,mode=755 none w; head -c 300000 /dev/zero > w/.mcp.json; \
                   call; cp w/.mcp.json left 2>/dev/null || true";
     let command = "rm .mcp.json; head -c 2000000 /dev/zero > full";
@@ -152,7 +152,7 @@ fn on_a_full_disk_a_protected_file_is_whole_or_gone_and_told() {
 }
 
 #[test]
-fn what_a_person_mounted_at_a_protected_path_is_put_back_in_place() {
+fn a_users_mount_at_a_protected_path_is_restored_in_place() {
     let script = "mkdir w/.vscode; touch w/.mcp.json; mount --bind folder w/.vscode; \
                   mount --bind file w/.mcp.json; call";
     let command = "echo evil > .vscode/tasks.json; echo evil > .vscode/more; rm -f .vscode/gone; \
@@ -176,7 +176,7 @@ fn what_a_person_mounted_at_a_protected_path_is_put_back_in_place() {
 }
 
 #[test]
-fn what_is_mounted_in_a_protected_folder_is_not_moved_and_told() {
+fn mounts_in_a_protected_directory_are_reported_not_moved() {
     let script = "mkdir -p w/.vscode/m w/.claude/m; mount --bind folder w/.vscode/m; call; \
                   [ -e w/.vscode/m/file ] && touch still-there";
     let command = "echo evil > .vscode/tasks.json; rm -rf .claude; true";

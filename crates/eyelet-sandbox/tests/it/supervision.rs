@@ -40,7 +40,7 @@ fn begun(workspace: &Workspace, flags: &[&str], marker: &str, command: &str) -> 
 }
 
 #[test]
-fn when_eyelet_is_killed_its_commands_are_gone_within_a_second() {
+fn killing_eyelet_kills_its_commands_within_a_second() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         for round in 0..ROUNDS {
@@ -76,7 +76,7 @@ pub(crate) fn children(parent: u32) -> Vec<Pid> {
 }
 
 #[test]
-fn when_a_supervisor_is_killed_the_call_answers_and_nothing_is_left() {
+fn killing_the_supervisor_ends_the_call_and_leaves_no_process() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         for round in 0..ROUNDS {
@@ -101,7 +101,7 @@ fn when_a_supervisor_is_killed_the_call_answers_and_nothing_is_left() {
 }
 
 #[test]
-fn when_a_supervisor_is_killed_protected_paths_are_put_back_or_told() {
+fn killing_the_supervisor_restores_or_reports_protected_paths() {
     const NOBODY: &str = "protected paths in it may have changed, the supervisor ended";
     for flags in [FIRST, SECOND] {
         for round in 0..ROUNDS {
@@ -151,7 +151,7 @@ fn when_a_supervisor_is_killed_protected_paths_are_put_back_or_told() {
 }
 
 #[test]
-fn a_stopped_and_continued_eyelet_answers_as_if_nothing_had_been() {
+fn a_stopped_and_continued_eyelet_answers_normally() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         for _ in 0..ROUNDS {
@@ -190,7 +190,7 @@ pub(crate) fn session(workspace: &Workspace, tier: Tier) -> TurnContext {
 const BOTH: [Tier; 2] = [Tier::Namespaces, Tier::Landlock];
 
 #[test]
-fn a_cancelled_call_leaves_nothing() {
+fn a_cancelled_call_leaves_no_process() {
     let workspace = Workspace::new("");
     for tier in BOTH {
         for _ in 0..ROUNDS {
@@ -211,8 +211,8 @@ fn a_cancelled_call_leaves_nothing() {
 }
 
 #[test]
-fn many_supervised_calls_leave_no_process_and_no_open_file() {
-    let name = "supervision::many_supervised_calls_leave_no_process_and_no_open_file";
+fn many_calls_leak_no_process_and_no_descriptor() {
+    let name = "supervision::many_calls_leak_no_process_and_no_descriptor";
     testkit::in_own_process(name, || {
         let workspace = Workspace::new("");
         let files = || fs::read_dir("/proc/self/fd").unwrap().count();
@@ -229,13 +229,13 @@ fn many_supervised_calls_leave_no_process_and_no_open_file() {
 }
 
 #[test]
-fn a_temp_folder_that_cannot_be_had_is_made_elsewhere() {
+fn an_unusable_temp_directory_is_created_elsewhere() {
     let workspace = Workspace::new("file = no folder");
     for temp in ["/nonexistent", "/proc", workspace.at("file").to_str().unwrap()] {
         for tier in &SUPERVISED[..2] {
             let mut eyelet = workspace.eyelet(tier);
             eyelet.env("TMPDIR", temp).args(["call", "bash"]);
-            eyelet.arg(r#"{"command":"echo t > $TMPDIR/t; cat $TMPDIR/t"}"#);
+            eyelet.arg(r#"{"command":"cd \"$TMPDIR\" && echo t > t; cat t"}"#);
             let answer = envelope(&eyelet.output().unwrap());
             assert_eq!(answer["data"]["stdout"], "t\n", "{tier:?} {temp}: {answer}");
         }
@@ -243,12 +243,12 @@ fn a_temp_folder_that_cannot_be_had_is_made_elsewhere() {
 }
 
 #[test]
-fn the_tools_see_one_world() {
+fn all_tools_see_the_same_files() {
     let workspace = Workspace::new("");
     for tier in BOTH {
         let turn = session(&workspace, tier);
         let run = |command: &str| Bash.run(BashArgs::new(command), &turn).unwrap();
-        let report = run("echo from bash > $TMPDIR/note; echo $TMPDIR/note; seq 20000");
+        let report = run("echo from bash > \"$TMPDIR/note\"; echo $TMPDIR/note; seq 20000");
         let path = report.stdout.text().lines().next().unwrap().to_owned();
         assert_eq!(path.starts_with("/tmp/note"), tier == Tier::Namespaces, "{path}");
         let read = |path: &str| Read.run(ReadArgs::new(path), &turn);
@@ -257,7 +257,7 @@ fn the_tools_see_one_world() {
         // The next command sees it, too, and what was kept of the first one, which it cannot change.
         let kept = report.stdout.file().unwrap().to_str().unwrap().to_owned();
         assert_eq!(
-            run(&format!("cat $TMPDIR/note; tail -n 1 {kept}")).stdout.text(),
+            run(&format!("cat \"$TMPDIR/note\"; tail -n 1 '{kept}'")).stdout.text(),
             "from bash\n20000\n"
         );
         assert_ne!(run(&format!("echo x >> {kept}")).exit_code, 0, "{tier:?}");
@@ -275,7 +275,7 @@ fn the_tools_see_one_world() {
 }
 
 #[test]
-fn what_globs_deny_is_hidden_or_refused() {
+fn denied_globs_are_enforced_or_the_command_is_refused() {
     let workspace = Workspace::new(
         "
         .env = CANARY
@@ -296,7 +296,7 @@ fn what_globs_deny_is_hidden_or_refused() {
 }
 
 #[test]
-fn nothing_of_large_outputs_is_lost() {
+fn large_outputs_are_saved_in_full() {
     let workspace = Workspace::new("");
     for (flags, stdout, stderr) in [
         (SUPERVISED[0], 100_000_000, 7_000_001),
@@ -341,7 +341,7 @@ for turn in range(3 * 10**7 // size):
 "#;
 
 #[test]
-fn pages_that_a_command_lends_and_takes_back_are_kept_as_they_were_lent() {
+fn spliced_pages_are_saved_as_they_were_written() {
     if testkit::lacks("python3") {
         return;
     }
@@ -359,7 +359,7 @@ fn pages_that_a_command_lends_and_takes_back_are_kept_as_they_were_lent() {
 }
 
 #[test]
-fn a_root_that_was_swapped_for_another_is_not_written() {
+fn a_swapped_root_is_not_written() {
     let workspace = Workspace::new("w/file = kept");
     let root = Root::open(workspace.at("w")).unwrap();
     fs::rename(workspace.at("w"), workspace.at("moved")).unwrap();

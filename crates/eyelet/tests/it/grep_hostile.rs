@@ -227,7 +227,7 @@ fn scripted(tree: &TempTree, script: &str) -> TurnContext {
 fn rg_is_killed_at_the_time_limit() {
     let tree = TempTree::new("a = foo");
     let pids = tree.path().join("pids");
-    let script = format!("/bin/sleep 60 & echo $! $$ > {}; wait", pids.display());
+    let script = format!("/bin/sleep 60 & echo $! $$ > '{}'; wait", pids.display());
     let deadline = Instant::now() + Duration::from_millis(700);
     let turn = scripted(&tree, &script).with_deadline(deadline);
     let text = answer(&tree, &turn, r#"{"pattern":"foo"}"#);
