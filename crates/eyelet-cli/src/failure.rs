@@ -39,7 +39,7 @@ impl From<io::Error> for Failure {
 
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Self {
-        Failure { message: error.message, exit: FAILED }
+        Failure { message: eyelet_mcp::error_text(&error), exit: FAILED }
     }
 }
 

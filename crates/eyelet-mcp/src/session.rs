@@ -148,7 +148,11 @@ fn output_schema() -> serde_json::Value {
             "data": { "type": "object" },
             "error": {
                 "type": "object",
-                "properties": { "code": { "type": "string" }, "message": { "type": "string" } },
+                "properties": {
+                    "code": { "type": "string" },
+                    "message": { "type": "string" },
+                    "hint": { "type": "string" }
+                },
                 "required": ["code", "message"]
             }
         },

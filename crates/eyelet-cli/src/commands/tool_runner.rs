@@ -43,7 +43,8 @@ impl ToolArguments {
 pub(super) fn print_envelope(
     outcome: &Result<ToolOutput, FunctionCallError>,
 ) -> Result<ExitCode, Failure> {
-    let envelope = Envelope::new(outcome, AttachmentMode::Inline);
+    let envelope =
+        Envelope::new(outcome, AttachmentMode::Inline).with_hint_text(eyelet_mcp::hint_text);
     print::json(&envelope)?;
     Ok(if envelope.ok { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }

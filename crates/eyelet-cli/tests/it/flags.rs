@@ -38,7 +38,7 @@ fn root_works_before_and_after_the_command() {
     let expected = expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"outside_root","message":"path `a.txt` is outside the roots (/repo/d); --root DIR at the start adds one, --read-anywhere lifts them"}}
+        {"ok":false,"error":{"code":"outside_root","message":"path `a.txt` is outside the roots (/repo/d)","hint":"restart with --root DIR or --read-anywhere"}}
     "#]];
     expected.assert_eq(&same([
         eyelet(&tree, ["--root", "d", "call", "read", READ]),
@@ -65,7 +65,7 @@ fn roots_before_and_after_the_command_are_merged() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: path `/repo/three/a.txt` is outside the roots (/repo/one, /repo/two); --root DIR at the start adds one, --read-anywhere lifts them
+        eyelet: path `/repo/three/a.txt` is outside the roots (/repo/one, /repo/two); restart with --root DIR or --read-anywhere
     "#]].assert_eq(&read("three/a.txt"));
 }
 

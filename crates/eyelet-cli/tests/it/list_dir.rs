@@ -79,7 +79,7 @@ fn json_prints_the_envelope() {
     expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"not_found","message":"failed to read directory: No such file or directory (os error 2)"}}
+        {"ok":false,"error":{"code":"not_found","message":"failed to read directory: No such file or directory (os error 2)","hint":"the path is `/repo/gone`"}}
     "#]].assert_eq(&eyelet(&tree, ["list-dir", "--json", "gone"]));
 }
 
@@ -89,13 +89,13 @@ fn error_is_one_line_on_stderr() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: failed to read directory: No such file or directory (os error 2)
+        eyelet: failed to read directory: No such file or directory (os error 2); the path is `/repo/gone`
     "#]]
     .assert_eq(&eyelet(&tree, ["list-dir", "gone"]));
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: failed to read directory: Not a directory (os error 20)
+        eyelet: failed to read directory: Not a directory (os error 20); the path is `/repo/notes.txt`
     "#]]
     .assert_eq(&eyelet(&tree, ["list-dir", "notes.txt"]));
     expect![[r#"
@@ -107,7 +107,7 @@ fn error_is_one_line_on_stderr() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: failed to read directory: No such file or directory (os error 2)
+        eyelet: failed to read directory: No such file or directory (os error 2); the path is `/repo/a\nb\u{1b}[31m\u{202e}`
     "#]]
     .assert_eq(&eyelet(&tree, ["list-dir", "a\nb\u{1b}[31m\u{202e}"]));
 }

@@ -80,22 +80,22 @@ fn limits_are_printed_as_a_table() {
         exit 0
         --- stdout
         every tool
-          an answer                                     32 MiB           `too_large`, and how to ask for less
-          the JSON of the arguments                     8 MiB            `too_large`
-          time for `list_dir`, `grep_files` and `read`  30 seconds       `timed_out`; `read` still answers, and says that its total is not exact
+          size of a reply                                   32 MiB           fails with `too_large`; use a smaller limit
+          size of the JSON arguments                        8 MiB            fails with `too_large`
+          run time of `list_dir`, `grep_files` and `read`   30 seconds       fails with `timed_out`; `read` returns the lines it has and an inexact total
         list_dir
-          entries a page, unless asked                  25 entries       `More than N entries found`; page with offset
-          levels, unless asked                          2 levels         deeper entries are not listed; ask for more depth
-          a name                                        500 bytes        cut at a character
+          entries per page, by default                      25 entries       reports `More than N entries found`; continue with offset
+          levels, by default                                2 levels         deeper entries are not listed; increase depth
+          length of a name                                  500 bytes        the name is truncated
         grep_files
-          files a page, unless asked                    100 files        page with offset
-          files a page, at most                         2,000 files      a higher limit is taken as this; page with offset
-          a pattern or a glob                           8,192 bytes      `invalid_input`
-          a line that has to be searched whole          16 MiB           the file is searched up to that line
+          files per page, by default                        100 files        continue with offset
+          files per page, maximum                           2,000 files      a higher limit is reduced to this; continue with offset
+          length of a pattern or glob                       8,192 bytes      fails with `invalid_input`
+          length of a line that must be searched in memory  16 MiB           the rest of the file is skipped
         read
-          lines a page                                  2,000 lines      `truncated` is true; page with offset
-          a line                                        500 characters   cut; page with column
-          an image                                      3,932,160 bytes  `too_large`
+          lines per page                                    2,000 lines      `truncated` is true; continue with offset
+          length of a line                                  500 characters   the line is truncated; continue with column
+          size of an image                                  3,932,160 bytes  fails with `too_large`
         bash
           output shown of stdout and stderr, each       51,200 bytes     truncated at a character boundary; saved in full to a file named in the reply
           default of `timeout_secs`                     120 seconds      the command is killed; its output so far is returned, `timed_out` is true
@@ -105,10 +105,10 @@ fn limits_are_printed_as_a_table() {
           all saved output of a session                 1 GiB            the oldest files are removed
           age of output saved by the command line       24 hours         removed at the next start
         the server
-          `bash` calls at once                          8 calls          waits for its turn; other kinds are not held up
-          `list_dir` and `grep_files` calls at once     4 calls          waits for its turn; other kinds are not held up
-          `read` calls at once                          32 calls         waits for its turn; other kinds are not held up
-          calls of each of these kinds that wait        128 calls        `busy`; call again when some have answered
+          concurrent `bash` calls                           8 calls          further calls wait; other kinds of calls do not
+          concurrent `list_dir` and `grep_files` calls      4 calls          further calls wait; other kinds of calls do not
+          concurrent `read` calls                           32 calls         further calls wait; other kinds of calls do not
+          waiting calls of each kind                        128 calls        fails with `busy`; retry later
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }
 
@@ -122,7 +122,7 @@ fn limits_have_the_same_rows_in_every_format() {
         assert_eq!(line.split('|').count(), 6, "{line}");
         assert!(line.contains(row["what"].as_str().unwrap()), "{line}");
     }
-    expect![[r#"{"tool":"every tool","what":"an answer","value":33554432,"unit":"bytes","beyond":"`too_large`, and how to ask for less"}"#]].assert_eq(&rows[0].to_string());
+    expect![[r#"{"tool":"every tool","what":"size of a reply","value":33554432,"unit":"bytes","beyond":"fails with `too_large`; use a smaller limit"}"#]].assert_eq(&rows[0].to_string());
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn truncated_page_says_how_to_continue() {
     expect![[r#"
         exit 0
         --- stderr
-        no lines at offset 4; 3 in all
+        no lines at offset 4; 3 lines in total
     "#]]
     .assert_eq(&eyelet(&tree, ["read", "a.txt", "--offset", "4"]));
 }
@@ -58,7 +58,7 @@ fn truncated_line_says_how_to_continue() {
         --- stdout
         <500 x>
         --- stderr
-        lines 1-1 of 1; 1 line cut, --column 501 goes on
+        lines 1-1 of 1; 1 line truncated, continue with --column 501
     "#]]
     .assert_eq(&cut);
     expect![[r#"
@@ -108,7 +108,7 @@ fn error_is_one_line_on_stderr() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: path `/repo/d` is not a regular file; list_dir shows what a directory holds
+        eyelet: path `/repo/d` is not a regular file; use list_dir to list a directory
     "#]]
     .assert_eq(&eyelet(&tree, ["read", "d"]));
 }

@@ -248,7 +248,7 @@ fn without_a_project_no_path_is_accessible_until_a_root_is_given() {
         server.initialize("test", &json!({}));
         let said = server.error("read", json!({"path": tree.at("notes.txt")}));
         assert!(
-            said.contains("outside the roots, there are none; --root DIR at the start adds one"),
+            said.contains("is not accessible: no roots are configured; restart with --root DIR or"),
             "{said}"
         );
         let mut server =

@@ -221,7 +221,10 @@ fn without_landlock_in_a_container_commands_are_refused() {
         let answer = workspace.answer(FIRST, "echo x > made");
         assert_eq!(answer["error"]["code"], "sandbox_unavailable", "{answer}");
         let message = answer["error"]["message"].as_str().unwrap();
-        assert!(message.contains("--sandbox full runs commands, without a sandbox"), "{message}");
+        assert!(
+            message.contains("restart with --sandbox full to run commands unsandboxed"),
+            "{message}"
+        );
         assert!(!workspace.at("made").exists());
         // The advice works.
         assert_eq!(workspace.stdout(&["--sandbox", "full"], "echo runs"), "runs\n");
