@@ -38,12 +38,6 @@ impl Workspace {
     pub(crate) fn cargo(&self) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&self.root);
-        // Set for this program by `cargo run`; a cargo that inherits them would take them for its own.
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR" {
-                command.env_remove(name);
-            }
-        }
         command
     }
 
@@ -56,6 +50,9 @@ impl Workspace {
 
 /// Runs a command to its end with its output visible. Any exit code but 0 is an error.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
-    let status = command.status().map_err(|error| format!("cannot start {command:?}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }
+    let status = command.status();
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    let status = status.map_err(|error| format!("cannot start `{}`: {error}", words.join(" ")))?;
+    if status.success() { Ok(()) } else { Err(format!("`{}`: {status}", words.join(" "))) }
 }

@@ -6,21 +6,17 @@ use std::time::{Duration, Instant};
 use eyelet::{
     ErrorCode, FunctionCallError, Load, Progress, ToolError, ToolInvocation, TurnContext,
 };
-use rmcp::model::{CallToolResult, ProgressNotificationParam, RequestId};
+use rmcp::RoleServer;
+use rmcp::model::{CallToolResult, ProgressNotificationParam};
 use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
 use tokio::sync::oneshot;
 
 use crate::metrics::Outcome;
 use crate::reply::{self, Reply};
 use crate::server::Server;
-use crate::stdout_writer::{StdoutWriter, already_answered};
 
 /// How often progress is reported. Clients that time out wait at least five seconds.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
-
-/// A call that took longer is answered through `rmcp`, so that no progress follows its answer.
-const DIRECT_ANSWER_TIME: Duration = Duration::from_secs(1);
 
 /// A call to run.
 pub(crate) struct Call {
@@ -32,43 +28,30 @@ pub(crate) struct Call {
     pub(crate) counts: &'static str,
 }
 
-/// Lets the pool thread write the answer itself.
-struct DirectAnswer {
-    writer: Arc<StdoutWriter>,
-    id: RequestId,
-    until: Instant,
-}
-
-/// Runs the call to its end. If it is quick, its thread writes the answer through `writer`.
+/// Runs the call to its end.
 pub(crate) async fn run(
     server: &Arc<Server>,
     call: Call,
     context: &RequestContext<RoleServer>,
-    writer: Option<&Arc<StdoutWriter>>,
-) -> Result<CallToolResult, ErrorData> {
+) -> CallToolResult {
     let start = Instant::now();
     let name = call.tool;
     let (counts, progress) = (call.counts, Progress::default());
-    let direct = writer.map(|writer| DirectAnswer {
-        writer: Arc::clone(writer),
-        id: context.id.clone(),
-        until: start + DIRECT_ANSWER_TIME,
-    });
-    let failed = |error| Answer::from(reply::render(Err(error), server.options.reply));
-    let answer = match start_call(server, call, &progress, direct) {
-        Ok((answer, flag)) => {
+    let failed = |error| reply::render(Err(error), server.options.reply);
+    let reply = match start_call(server, call, &progress) {
+        Ok((reply, flag)) => {
             let reporting = report_progress(context, &progress, counts, start);
             let waiting = async {
                 tokio::select! {
-                    // The answer first: no progress may follow it.
+                    // The reply first: no progress may follow it.
                     biased;
-                    answer = answer => answer.map_err(|_| lost()),
+                    reply = reply => reply.map_err(|_| lost()),
                     () = reporting => Err(lost()),
                 }
             };
             let mut waiting = std::pin::pin!(waiting);
             tokio::select! {
-                answer = &mut waiting => answer,
+                reply = &mut waiting => reply,
                 () = context.ct.cancelled() => {
                     flag.cancel();
                     waiting.await
@@ -78,33 +61,17 @@ pub(crate) async fn run(
         }
         Err(error) => failed(error),
     };
-    let Answer { result, is_error, shown, withheld } = answer;
+    let Reply { result, is_error, shown, withheld } = reply;
     server.metrics.add(name, &Outcome { time: start.elapsed(), is_error, shown, withheld });
-    result.ok_or_else(already_answered)
+    result
 }
 
-/// The outcome of a call.
-struct Answer {
-    /// `None` if the pool thread has written it.
-    result: Option<CallToolResult>,
-    is_error: bool,
-    shown: u64,
-    withheld: u64,
-}
-
-impl From<Reply> for Answer {
-    fn from(Reply { result, is_error, shown, withheld }: Reply) -> Self {
-        Answer { result: Some(result), is_error, shown, withheld }
-    }
-}
-
-/// Hands the call to a pool thread. Returns the receiver of its answer and the flag that cancels it.
+/// Hands the call to a pool thread. Returns the receiver of its reply and the flag that cancels it.
 fn start_call(
     server: &Arc<Server>,
     call: Call,
     progress: &Progress,
-    direct: Option<DirectAnswer>,
-) -> Result<(oneshot::Receiver<Answer>, eyelet::CancelFlag), FunctionCallError> {
+) -> Result<(oneshot::Receiver<Reply>, eyelet::CancelFlag), FunctionCallError> {
     let (sender, receiver) = oneshot::channel();
     let in_flight = server.in_flight.register();
     let flag = in_flight.cancel_flag().clone();
@@ -114,24 +81,10 @@ fn start_call(
     let work = move || {
         let outcome = shared.router.call(&ToolInvocation::new(tool, arguments, &turn));
         let reply = reply::render(outcome, form);
-        // Release the server before answering: a client may end it as soon as it has the answer.
+        // Release the server before the reply: a client may end it as soon as it has the reply.
         drop((turn, in_flight, shared));
-        let answer = match direct.filter(|direct| Instant::now() < direct.until) {
-            Some(DirectAnswer { writer, id, .. }) => {
-                let Reply { result, is_error, shown, withheld } = reply;
-                writer.answer(id, result).map(|()| Answer {
-                    result: None,
-                    is_error,
-                    shown,
-                    withheld,
-                })
-            }
-            None => Ok(reply.into()),
-        };
-        // On a failure the sender is dropped, and `run` reports the call as lost.
-        if let Ok(answer) = answer {
-            let _ = sender.send(answer);
-        }
+        // The receiver is gone if the session has ended.
+        let _ = sender.send(reply);
     };
     if server.pool.run(call.load, work).is_err() {
         let message = "too many calls wait already; call again when some of them have answered";

@@ -14,6 +14,7 @@
 
 mod call_task;
 mod client_budget;
+mod error_text;
 mod http;
 mod in_flight;
 mod lifecycle;
@@ -32,6 +33,7 @@ mod stdout_writer;
 mod thread_pool;
 mod token;
 
+pub use error_text::{error_text, hint_text};
 pub use http::{Http, serve_http};
 pub use options::{Options, ReplyForm, WorkingDirectory};
 pub use stdio::serve_stdio;

@@ -5,6 +5,7 @@ use eyelet::{Attachment, AttachmentMode, Envelope, FunctionCallError, ToolOutput
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
+use crate::error_text::{error_text, hint_text};
 use crate::options::ReplyForm;
 
 /// Longer error texts lose their middle; they may quote what the model sent.
@@ -46,7 +47,7 @@ fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
     };
     match text {
         Ok(text) => success(text),
-        Err(FunctionCallError::RespondToModel(error)) => failure(shortened(&error.message)),
+        Err(FunctionCallError::RespondToModel(error)) => failure(shortened(&error_text(&error))),
         Err(FunctionCallError::Fatal(message)) => {
             failure(format!("internal failure: {}", shortened(&message)))
         }
@@ -54,7 +55,7 @@ fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
 }
 
 fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
-    let envelope = Envelope::new(outcome, AttachmentMode::Omit);
+    let envelope = Envelope::new(outcome, AttachmentMode::Omit).with_hint_text(hint_text);
     if envelope.ok { success(envelope.to_json()) } else { failure(envelope.to_json()) }
 }
 

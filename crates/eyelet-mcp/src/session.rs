@@ -25,7 +25,6 @@ use crate::call_task::{self, Call};
 use crate::message::RawArguments;
 use crate::options::ReplyForm;
 use crate::server::Server;
-use crate::stdout_writer::StdoutWriter;
 use crate::{client_budget, roots};
 
 /// How long a client may take to list its roots; after that, the server's own roots apply alone.
@@ -38,8 +37,6 @@ const ROOTS_KEY: &str = "roots";
 #[derive(Clone)]
 pub(crate) struct Session {
     server: Arc<Server>,
-    /// For direct answers; only over stdio.
-    writer: Option<Arc<StdoutWriter>>,
     /// The context for calls, once the client's roots are known.
     turn: Arc<Mutex<Option<TurnContext>>>,
 }
@@ -53,12 +50,7 @@ enum SessionContext {
 
 impl Session {
     pub(crate) fn new(server: Arc<Server>) -> Self {
-        Session { server, writer: None, turn: Arc::default() }
-    }
-
-    /// Lets calls write their answers themselves.
-    pub(crate) fn with_stdout_writer(self, writer: Arc<StdoutWriter>) -> Self {
-        Session { writer: Some(writer), ..self }
+        Session { server, turn: Arc::default() }
     }
 
     async fn context(
@@ -156,7 +148,11 @@ fn output_schema() -> serde_json::Value {
             "data": { "type": "object" },
             "error": {
                 "type": "object",
-                "properties": { "code": { "type": "string" }, "message": { "type": "string" } },
+                "properties": {
+                    "code": { "type": "string" },
+                    "message": { "type": "string" },
+                    "hint": { "type": "string" }
+                },
                 "required": ["code", "message"]
             }
         },
@@ -216,10 +212,8 @@ impl ServerHandler for Session {
             load: tool.load,
             counts: tool.counts,
         };
-        // For the newest protocol, `rmcp` has to add fields to the result.
-        let writer = self.writer.as_ref().filter(|_| !lacks_server_requests(&context));
         // Boxed, because `rmcp` moves this future around and it is large.
-        Box::pin(call_task::run(&self.server, call, &context, writer)).await.map(Into::into)
+        Ok(Box::pin(call_task::run(&self.server, call, &context)).await.into())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -28,7 +28,7 @@ pub fn serve_stdio(options: Options, router: ToolRouter) -> io::Result<()> {
     run_server(options, router, async |server| {
         let (end_sender, mut end) = mpsc::unbounded_channel();
         let transport = StdioTransport::start(input, output, end_sender)?;
-        let session = Session::new(Arc::clone(&server)).with_stdout_writer(transport.writer());
+        let session = Session::new(Arc::clone(&server));
         tokio::spawn(run_sessions(session, transport.clone()));
         let cause = tokio::select! {
             cause = end.recv() => cause,

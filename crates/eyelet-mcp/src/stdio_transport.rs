@@ -72,10 +72,6 @@ impl StdioTransport {
         Ok(StdioTransport { incoming, writer })
     }
 
-    pub(crate) fn writer(&self) -> Arc<StdoutWriter> {
-        Arc::clone(&self.writer)
-    }
-
     /// Waits until every request is answered and all output is written.
     pub(crate) async fn all_answered(&self) {
         self.writer.wait_until(StdoutWriter::is_done).await;
@@ -160,17 +156,9 @@ async fn accept(
         Incoming::Refused(answer) => return writer.write_line(answer.into_bytes()),
         Incoming::Message(message) => message,
     };
-    let mut admission = writer.admit(&message);
-    if matches!(admission, Admission::Later) {
-        let again = |writer: &StdoutWriter| {
-            admission = writer.admit(&message);
-            !matches!(admission, Admission::Later)
-        };
-        writer.wait_until(again).await;
-    }
-    match admission {
+    match writer.admit(&message) {
         Admission::Refused(answer) => writer.write_line(answer.into_bytes()),
-        Admission::Accepted | Admission::Later => drop(incoming.send(message).await),
+        Admission::Accepted => drop(incoming.send(message).await),
     }
 }
 

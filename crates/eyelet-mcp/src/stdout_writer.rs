@@ -1,7 +1,7 @@
 //! Writes lines to the client, and records which requests they answer.
 //!
-//! Whoever has a line writes it at once, as far as that does not block; a thread writes the rest. So a
-//! slow client blocks no call, and a fast one does not wait for a thread switch.
+//! The runtime's thread writes a line at once, as far as that does not block; the writer thread writes
+//! the rest. So a slow client blocks no call, and a fast one does not wait for a thread switch.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,24 +9,15 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use rmcp::model::{
-    CallToolResult, ClientJsonRpcMessage, ClientNotification, ErrorCode, JsonRpcMessage, RequestId,
-    ServerJsonRpcMessage, ServerResult,
-};
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage};
 use rmcp::service::TxJsonRpcMessage;
-use rmcp::{ErrorData, RoleServer};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::pipe::PIPE_BUF;
 use tokio::sync::{Notify, mpsc};
 
 use crate::message;
-use crate::open_requests::{OpenRequests, Stage};
-
-/// Marks the result of a request that was answered directly. It is never written.
-const ALREADY_ANSWERED: ErrorCode = ErrorCode(i32::MIN);
-
-/// A call's thread writes at most this many lines, its own and those queued meanwhile.
-const MAX_LINES_PER_TURN: usize = 16;
+use crate::open_requests::OpenRequests;
 
 /// Why the connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +46,7 @@ pub(crate) struct StdoutWriter {
 #[derive(Default)]
 struct Queue {
     lines: VecDeque<Vec<u8>>,
-    /// Whether a thread is writing lines.
-    is_writing: bool,
-    /// Whether it is the writer thread, which may block.
+    /// Whether the writer thread has lines to write; all later lines must follow them.
     is_handed_over: bool,
     is_closed: bool,
 }
@@ -65,15 +54,8 @@ struct Queue {
 /// What to do with a message.
 pub(crate) enum Admission {
     Accepted,
-    /// `rmcp` is not done with an answered request of the same id; try again.
-    Later,
     /// Write this answer instead.
     Refused(String),
-}
-
-/// The result that `rmcp` gets for a call whose answer is already written.
-pub(crate) fn already_answered() -> ErrorData {
-    ErrorData::new(ALREADY_ANSWERED, "", None)
 }
 
 impl StdoutWriter {
@@ -118,19 +100,17 @@ impl StdoutWriter {
 
     /// Whether every request is answered and every line is written.
     pub(crate) fn is_done(&self) -> bool {
-        self.open_requests.are_all_answered() && self.unread() == 0
+        self.open_requests.is_empty() && self.unread() == 0
     }
 
     /// Opens a request, or closes one that is cancelled. Other messages are accepted as they are.
     pub(crate) fn admit(&self, message: &ClientJsonRpcMessage) -> Admission {
         match message {
-            JsonRpcMessage::Request(request) => match self.open_requests.open(&request.id) {
-                Ok(()) => {}
-                Err(Stage::Waiting) => {
+            JsonRpcMessage::Request(request) => {
+                if !self.open_requests.open(&request.id) {
                     return Admission::Refused(message::id_in_use(&request.id.to_string()));
                 }
-                Err(Stage::Answering | Stage::Answered) => return Admission::Later,
-            },
+            }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
@@ -147,42 +127,23 @@ impl StdoutWriter {
         Admission::Accepted
     }
 
-    /// Answers a call from the thread that ran it, unless it was cancelled. `rmcp` then has to get
-    /// [`already_answered`].
-    pub(crate) fn answer(&self, id: RequestId, result: CallToolResult) -> io::Result<()> {
-        let mut result = ServerResult::CallToolResult(result);
-        result.strip_result_type_for_legacy_peer();
-        let message = ServerJsonRpcMessage::response(result, id.clone());
-        let line = serde_json::to_vec(&message)?;
-        if self.open_requests.set_stage(&id, Stage::Answering) {
-            self.write_line(line);
-            self.open_requests.set_stage(&id, Stage::Answered);
-            self.changed.notify_waiters();
-        }
-        Ok(())
-    }
-
     /// Sends a message of `rmcp`.
     pub(crate) fn send(&self, message: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
-        let (id, is_written) = match message {
-            JsonRpcMessage::Response(response) => (Some(&response.id), false),
-            JsonRpcMessage::Error(error) => {
-                (error.id.as_ref(), error.error.code == ALREADY_ANSWERED)
-            }
-            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => (None, false),
+        let answered = match message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
-        if !is_written {
-            self.write_line(serde_json::to_vec(message)?);
-        }
-        if let Some(id) = id {
+        self.write_line(serde_json::to_vec(message)?);
+        if let Some(id) = answered {
             self.open_requests.close(id);
             self.changed.notify_waiters();
         }
         Ok(())
     }
 
-    /// Writes a line now, or queues what would block. Holds no lock while it writes: on a busy machine
-    /// the system may suspend this thread for long.
+    /// Writes a line now, or hands it to the writer thread if that would block. Only the runtime's thread
+    /// calls this. Holds no lock while it writes: the system may suspend this thread for long.
     pub(crate) fn write_line(&self, mut line: Vec<u8>) {
         line.push(b'\n');
         let mut queue = self.queue();
@@ -190,30 +151,19 @@ impl StdoutWriter {
             return;
         }
         self.unread.fetch_add(line.len(), Ordering::AcqRel);
-        queue.lines.push_back(line);
-        if queue.is_writing {
-            // The thread that is writing also writes this line.
-            return;
-        }
-        queue.is_writing = true;
-        for _ in 0..MAX_LINES_PER_TURN {
-            let Some(mut line) = queue.lines.pop_front() else { break };
+        if !queue.is_handed_over {
             drop(queue);
             let written = self.write_without_blocking(&line);
             let count = *written.as_ref().unwrap_or(&line.len());
             self.unread.fetch_sub(count, Ordering::AcqRel);
+            line.drain(..count);
             queue = self.queue();
             if written.is_err() {
                 self.close(&mut queue);
-            } else if count < line.len() {
-                line.drain(..count);
-                queue.lines.push_front(line);
-                break;
             }
         }
-        if queue.lines.is_empty() {
-            queue.is_writing = false;
-        } else {
+        if !line.is_empty() {
+            queue.lines.push_back(line);
             queue.is_handed_over = true;
             self.handed_over.notify_one();
         }
@@ -253,7 +203,6 @@ impl StdoutWriter {
                 continue;
             }
             let Some(line) = queue.lines.pop_front() else {
-                queue.is_writing = false;
                 queue.is_handed_over = false;
                 continue;
             };

@@ -148,7 +148,7 @@ fn a_call_with_the_token_is_answered() {
 }
 
 #[test]
-fn whoever_lacks_the_token_or_comes_from_a_web_page_is_refused() {
+fn requests_without_token_or_from_web_pages_are_refused() {
     let tree = tree();
     let server = Server::start(&tree);
     let (host, bearer) = (server.host(), server.bearer());
@@ -194,7 +194,7 @@ fn arguments_are_read_as_they_were_written() {
 }
 
 #[test]
-fn what_is_no_message_is_refused_as_over_stdio() {
+fn invalid_messages_are_refused_as_over_stdio() {
     let tree = tree();
     let server = Server::start(&tree);
     for (body, code) in [
@@ -214,7 +214,7 @@ fn what_is_no_message_is_refused_as_over_stdio() {
 }
 
 #[test]
-fn a_body_above_the_cap_is_refused() {
+fn a_body_above_the_limit_is_refused() {
     let tree = tree();
     let server = Server::start(&tree);
     let (status, _) = server.post(&[&server.host(), &server.bearer()], &"x".repeat(1_100_000));
@@ -223,7 +223,7 @@ fn a_body_above_the_cap_is_refused() {
 }
 
 #[test]
-fn half_open_connections_do_not_starve_it() {
+fn half_open_connections_do_not_block_the_server() {
     let tree = tree();
     let server = Server::start(&tree);
     let mut half_open = Vec::new();
@@ -238,7 +238,7 @@ fn half_open_connections_do_not_starve_it() {
 }
 
 #[test]
-fn a_client_that_hangs_up_stops_its_call() {
+fn a_disconnect_cancels_the_call() {
     let tree = tree();
     let server = Server::start(&tree);
     let stream = server.begin("echo $$ > new; mv new pid; sleep 300");
@@ -252,7 +252,7 @@ fn a_client_that_hangs_up_stops_its_call() {
 }
 
 #[test]
-fn a_signal_ends_commands_and_removes_what_was_kept() {
+fn a_signal_kills_commands_and_removes_saved_output() {
     let tree = tree();
     let mut server = Server::start(&tree);
     let stream = server.begin("seq 100000; echo $$ > new; mv new pid; sleep 300");
@@ -271,7 +271,7 @@ fn a_signal_ends_commands_and_removes_what_was_kept() {
 }
 
 #[test]
-fn health_and_metrics_can_be_asked_for() {
+fn health_and_metrics_are_served() {
     let tree = tree();
     let server = Server::start(&tree);
     server.good();
@@ -293,13 +293,13 @@ fn health_and_metrics_can_be_asked_for() {
 }
 
 #[test]
-fn only_this_machine_is_served_unless_asked_otherwise() {
+fn non_loopback_addresses_require_allow_remote() {
     let said = eyelet(&tree(), ["mcp", "--http", "0.0.0.0:0"]);
     assert!(said.starts_with("exit 2") && said.contains("--allow-remote"), "{said}");
 }
 
 #[test]
-fn a_token_file_has_to_be_private() {
+fn a_token_file_must_be_private() {
     let tree = tree();
     let file = tree.file("token", "0123456789abcdef0123456789abcdef\n");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();

@@ -13,7 +13,7 @@ fn tree() -> TempTree {
 }
 
 #[test]
-fn progress_is_told_to_a_client_that_asks_for_it() {
+fn progress_is_reported_to_clients_that_request_it() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let id = server.send(
@@ -40,7 +40,7 @@ fn progress_is_told_to_a_client_that_asks_for_it() {
 }
 
 #[test]
-fn a_tool_that_counts_nothing_tells_the_seconds_alone() {
+fn progress_without_a_count_reports_only_seconds() {
     let tree = tree();
     let found = tree.at("src/main.rs");
     let slow = tree.file("bin/rg", format!("#!/bin/sh\nsleep 4.5\necho '{found}'\n"));

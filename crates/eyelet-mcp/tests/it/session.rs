@@ -65,7 +65,7 @@ fn the_instructions_name_the_working_directory() {
 }
 
 #[test]
-fn the_tools_are_those_that_eyelet_tools_prints() {
+fn tools_list_matches_eyelet_tools() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let answer = server.request("tools/list", json!({}));
@@ -93,14 +93,14 @@ fn offered(flags: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn fewer_tools_can_be_offered() {
+fn tools_flag_limits_the_offered_tools() {
     assert_eq!(offered(&[]), ["list_dir", "grep_files", "read", "bash"]);
     assert_eq!(offered(&["--tools", "read,list_dir"]), ["list_dir", "read"]);
     assert_eq!(offered(&["--sandbox", "off"]), ["list_dir", "grep_files", "read"]);
     expect![[r#"
         exit 2
         --- stderr
-        eyelet: --tools names `reed`; there are list_dir, grep_files, read, bash
+        eyelet: --tools: unknown tool `reed`; known tools: list_dir, grep_files, read, bash
     "#]]
     .assert_eq(&eyelet(&tree(), ["mcp", "--tools", "reed"]));
     let tree = tree();
@@ -131,7 +131,7 @@ fn a_search_that_finds_nothing_is_an_ordinary_reply() {
 }
 
 #[test]
-fn a_tools_error_is_one_plain_sentence_with_the_flag() {
+fn a_tool_error_is_one_sentence_that_names_the_flag() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let said = server.error("read", json!({"path": "missing"}));
@@ -141,7 +141,7 @@ fn a_tools_error_is_one_plain_sentence_with_the_flag() {
 }
 
 #[test]
-fn an_image_is_a_line_and_a_block() {
+fn an_image_reply_has_a_text_line_and_an_image_block() {
     let tree = tree();
     let png = b"\x89PNG\r\n\x1a\n and more";
     tree.file("a.png", png);
@@ -157,7 +157,7 @@ fn an_image_is_a_line_and_a_block() {
 }
 
 #[test]
-fn the_envelope_can_be_asked_for_as_text_or_structured() {
+fn reply_flag_selects_text_or_structured_envelope() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &["--reply", "envelope"], "test");
     let said: Value =
@@ -174,7 +174,7 @@ fn the_envelope_can_be_asked_for_as_text_or_structured() {
 }
 
 #[test]
-fn the_budget_is_that_of_the_client() {
+fn the_reply_budget_depends_on_the_client() {
     let tree = tree();
     for (client, model, budget) in [
         ("claude-code", None, 49_000),
@@ -224,7 +224,7 @@ fn the_newest_protocol_names_the_client_with_each_request() {
 }
 
 #[test]
-fn the_budget_can_be_set_and_claude_code_is_told() {
+fn reply_bytes_sets_the_budget_and_informs_claude_code() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &["--reply-bytes", "200000"], "claude-code");
     let tools = server.request("tools/list", json!({}));
@@ -241,14 +241,14 @@ fn the_budget_can_be_set_and_claude_code_is_told() {
 }
 
 #[test]
-fn without_a_project_nothing_is_reached_until_a_root_is_named() {
+fn without_a_project_no_path_is_accessible_until_a_root_is_given() {
     let tree = tree();
     for cwd in [std::path::Path::new("/"), &tree.beside()] {
         let mut server = Server::run(command(&tree).arg("mcp").current_dir(cwd));
         server.initialize("test", &json!({}));
         let said = server.error("read", json!({"path": tree.at("notes.txt")}));
         assert!(
-            said.contains("outside the roots, there are none; --root DIR at the start adds one"),
+            said.contains("is not accessible: no roots are configured; restart with --root DIR or"),
             "{said}"
         );
         let mut server =
@@ -268,7 +268,7 @@ fn answer_roots(server: &mut Server, uris: &[String]) {
 }
 
 #[test]
-fn the_clients_roots_narrow_those_of_the_start() {
+fn client_roots_narrow_the_configured_roots() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
     server.initialize("test", &json!({"roots": {"listChanged": true}}));
@@ -290,7 +290,7 @@ fn the_clients_roots_narrow_those_of_the_start() {
 }
 
 #[test]
-fn the_clients_roots_stand_alone_where_the_start_has_none() {
+fn client_roots_apply_alone_if_none_are_configured() {
     let tree = tree();
     let mut server = Server::run(command(&tree).arg("mcp").current_dir("/"));
     server.initialize("test", &json!({"roots": {}}));
@@ -300,7 +300,7 @@ fn the_clients_roots_stand_alone_where_the_start_has_none() {
 }
 
 #[test]
-fn the_newest_protocol_is_asked_for_roots_by_an_incomplete_result() {
+fn the_newest_protocol_gets_asked_for_roots_in_the_result() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
     let mut params = json!({
@@ -318,7 +318,7 @@ fn the_newest_protocol_is_asked_for_roots_by_an_incomplete_result() {
 }
 
 #[test]
-fn a_client_that_does_not_tell_its_roots_is_served_all_the_same() {
+fn a_client_that_does_not_list_its_roots_is_served() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
     server.initialize("test", &json!({"roots": {}}));
@@ -327,7 +327,7 @@ fn a_client_that_does_not_tell_its_roots_is_served_all_the_same() {
 }
 
 #[test]
-fn commands_run_in_a_sandbox_unless_the_start_says_otherwise() {
+fn commands_are_sandboxed_by_default() {
     let tree = tree();
     let beside = tree.beside().join("pwned");
     let script = format!("touch pwned; touch '{}'", beside.display());

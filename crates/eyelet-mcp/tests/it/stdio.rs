@@ -25,7 +25,7 @@ fn code(server: &mut Server, line: impl AsRef<[u8]>) -> i64 {
 }
 
 #[test]
-fn what_is_no_message_is_answered_with_an_error_and_the_server_goes_on() {
+fn invalid_messages_get_an_error_and_the_server_continues() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     for line in ["{", "nonsense", &"[".repeat(100_000), r#"{"a":"\ud800"}"#] {
@@ -43,7 +43,7 @@ fn what_is_no_message_is_answered_with_an_error_and_the_server_goes_on() {
 }
 
 #[test]
-fn a_line_above_the_limit_is_refused_and_the_server_goes_on() {
+fn a_line_above_the_limit_is_refused_and_the_server_continues() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     assert_eq!(code(&mut server, vec![b'x'; 9 << 20]), -32700);
@@ -54,7 +54,7 @@ fn a_line_above_the_limit_is_refused_and_the_server_goes_on() {
 }
 
 #[test]
-fn what_the_protocol_does_not_know_is_an_error_of_the_protocol() {
+fn unknown_methods_and_tools_are_protocol_errors() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
     server.notify("notifications/initialized", json!({}));
@@ -71,7 +71,7 @@ fn what_the_protocol_does_not_know_is_an_error_of_the_protocol() {
 }
 
 #[test]
-fn an_id_that_is_in_use_is_refused_and_the_first_call_is_answered() {
+fn a_duplicate_id_is_refused_and_the_first_call_is_answered() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let id = server.send_call("bash", json!({"command": "sleep 1; echo first"}));
@@ -123,7 +123,7 @@ fn pipelined_calls_are_each_answered_once() {
 }
 
 #[test]
-fn an_id_is_free_again_once_its_request_is_answered() {
+fn an_id_can_be_reused_after_its_answer() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let again = json!({"jsonrpc": "2.0", "id": "again", "method": "tools/call",
@@ -138,7 +138,7 @@ fn an_id_is_free_again_once_its_request_is_answered() {
 }
 
 #[test]
-fn a_slow_call_is_answered_in_the_form_of_a_quick_one() {
+fn slow_and_quick_calls_get_the_same_form_of_answer() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let mut result =
@@ -149,7 +149,7 @@ fn a_slow_call_is_answered_in_the_form_of_a_quick_one() {
 }
 
 #[test]
-fn messages_may_come_from_a_file() {
+fn stdin_may_be_a_file() {
     let tree = tree();
     let lines = [
         json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -171,7 +171,7 @@ fn messages_may_come_from_a_file() {
 }
 
 #[test]
-fn too_many_calls_of_a_kind_are_busy_and_the_others_are_served() {
+fn too_many_calls_of_one_kind_are_busy_while_others_run() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     for _ in 0..200 {
@@ -198,7 +198,7 @@ fn too_many_calls_of_a_kind_are_busy_and_the_others_are_served() {
 }
 
 #[test]
-fn a_client_that_does_not_read_is_waited_for_in_bounded_memory() {
+fn a_client_that_does_not_read_costs_bounded_memory() {
     let tree = tree();
     tree.file("big.txt", "0123456789012345678901234567890123456789\n".repeat(1500));
     let mut command = command(&tree);
@@ -241,7 +241,7 @@ fn a_client_that_does_not_read_is_waited_for_in_bounded_memory() {
 }
 
 #[test]
-fn stdout_has_nothing_but_the_protocol_at_any_log_level() {
+fn stdout_carries_only_protocol_messages_at_any_log_level() {
     let tree = tree();
     let mut command = command(&tree);
     command.env("RUST_LOG", "trace").env("RUST_BACKTRACE", "full");
@@ -255,7 +255,7 @@ fn stdout_has_nothing_but_the_protocol_at_any_log_level() {
 }
 
 #[test]
-fn a_command_has_none_of_the_servers_descriptors() {
+fn commands_inherit_no_descriptor_of_the_server() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let script = "ls /proc/self/fd | tr '\\n' ' '";
@@ -286,7 +286,7 @@ fn check_gone(tree: &TempTree, process: u32) {
 }
 
 #[test]
-fn the_end_of_the_input_ends_commands_and_removes_what_was_kept() {
+fn end_of_input_kills_commands_and_removes_saved_output() {
     let tree = tree();
     let (server, process) = busy_server(&tree);
     let (time, said) = server.close();
@@ -296,7 +296,7 @@ fn the_end_of_the_input_ends_commands_and_removes_what_was_kept() {
 }
 
 #[test]
-fn signals_end_commands_and_remove_what_was_kept() {
+fn signals_kill_commands_and_remove_saved_output() {
     for name in ["TERM", "HUP", "INT"] {
         let tree = tree();
         let (mut server, process) = busy_server(&tree);
@@ -309,7 +309,7 @@ fn signals_end_commands_and_remove_what_was_kept() {
 }
 
 #[test]
-fn what_was_asked_before_the_end_of_the_input_is_still_answered() {
+fn requests_before_end_of_input_are_answered() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let id = server.send_call("read", json!({"path": "notes.txt"}));
@@ -318,7 +318,7 @@ fn what_was_asked_before_the_end_of_the_input_is_still_answered() {
 }
 
 #[test]
-fn it_starts_in_a_bare_environment() {
+fn the_server_starts_with_an_empty_environment() {
     let tree = tree();
     let mut bare = command(&tree);
     bare.env_clear();

@@ -78,7 +78,7 @@ fn a_directory_removed_before_the_start_is_not_found() {
         fs::create_dir(workspace.at("w/sub")).unwrap();
         let turn = supervised_by(&workspace, policy, tier);
         let made = workspace.at("w/made");
-        let command = format!("echo x > {}", made.display());
+        let command = format!("echo x > '{}'", made.display());
         let args = BashArgs { cwd: Some("sub".to_owned()), ..BashArgs::new(command) };
         let error = Bash.run(args, &turn).unwrap_err();
         let shown = workspace.at("w/sub");
@@ -222,7 +222,10 @@ fn without_landlock_in_a_container_commands_are_refused() {
         let answer = workspace.answer(FIRST, "echo x > made");
         assert_eq!(answer["error"]["code"], "sandbox_unavailable", "{answer}");
         let message = answer["error"]["message"].as_str().unwrap();
-        assert!(message.contains("--sandbox full runs commands, without a sandbox"), "{message}");
+        assert!(
+            message.contains("restart with --sandbox full to run commands unsandboxed"),
+            "{message}"
+        );
         assert!(!workspace.at("made").exists());
         // The advice works.
         assert_eq!(workspace.stdout(&["--sandbox", "full"], "echo runs"), "runs\n");

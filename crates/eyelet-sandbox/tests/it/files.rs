@@ -12,8 +12,8 @@ fn writes_outside_the_roots_fail() {
     let workspace = Workspace::new("");
     for tier in TIERS {
         for target in ["/etc/eyelet-x", "$HOME/x", "/var/tmp/eyelet-x", "$OUT/x", "/x", "/usr/x"] {
-            assert!(workspace.fails(tier, &format!("echo x > {target}")), "{tier:?} {target}");
-            assert!(workspace.fails(tier, &format!("mkdir {target}")), "{tier:?} {target}");
+            assert!(workspace.fails(tier, &format!("echo x > \"{target}\"")), "{tier:?} {target}");
+            assert!(workspace.fails(tier, &format!("mkdir \"{target}\"")), "{tier:?} {target}");
         }
         // A failed command's result names the sandbox policy, which may be the cause.
         let data = workspace.data(tier, "echo x > /etc/eyelet-x");
@@ -21,8 +21,8 @@ fn writes_outside_the_roots_fail() {
         assert!(workspace.data(tier, "true").get("sandbox").is_none());
         assert_eq!(fs::read_dir(workspace.outside()).unwrap().count(), 0);
         assert!(!workspace.tree.beside().join("x").exists());
-        let written =
-            workspace.stdout(tier, "echo in > here; cat here; echo t > $TMPDIR/t; cat $TMPDIR/t");
+        let written = workspace
+            .stdout(tier, "echo in > here; cat here; echo t > \"$TMPDIR/t\"; cat \"$TMPDIR/t\"");
         assert_eq!(written, "in\nt\n");
     }
 }
@@ -250,8 +250,10 @@ fn read_only_commands_write_only_to_their_temp_directory() {
         {
             assert!(workspace.fails(tier, attack), "{tier:?} {attack}");
         }
-        let printed = workspace
-            .stdout(tier, "cat file; echo t > $TMPDIR/t; cat $TMPDIR/t; mktemp >/dev/null; ls");
+        let printed = workspace.stdout(
+            tier,
+            "cat file; echo t > \"$TMPDIR/t\"; cat \"$TMPDIR/t\"; mktemp >/dev/null; ls",
+        );
         assert_eq!(printed, "keptt\nfile\n");
     }
     let left = fs::read_dir(workspace.tree.beside()).unwrap().filter_map(Result::ok);

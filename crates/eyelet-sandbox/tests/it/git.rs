@@ -77,7 +77,7 @@ const ATTACKS: &[&str] = &[
     "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > h; chmod +x h; mv h .git/modules/vendor/sub/hooks/pre-commit",
     "echo $PWD/evil > .git/modules/vendor/sub/commondir",
     "echo \"gitdir: $PWD/evil\" > vendor/sub/.git",
-    "rm -f vendor/sub/.git; ln -s $PWD/evil vendor/sub/.git",
+    "rm -f vendor/sub/.git; ln -s \"$PWD/evil\" vendor/sub/.git",
     "mv .git/modules .git/m; cp -r .git/m .git/modules; git config --file .git/modules/vendor/sub/config core.fsmonitor \"$EVIL\"",
     "mv vendor v; cp -r v vendor; rm -f vendor/sub/.git; echo \"gitdir: $PWD/evil\" > vendor/sub/.git; rm -rf v",
     // Linked worktrees.
@@ -90,7 +90,7 @@ const ATTACKS: &[&str] = &[
     "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > nested/.git/hooks/pre-commit; chmod +x nested/.git/hooks/pre-commit",
     "mv nested/.git n; cp -r n nested/.git; git config --file nested/.git/config core.fsmonitor \"$EVIL\"; rm -rf n2",
     "mv nested x; cp -r x nested; git config --file nested/.git/config core.fsmonitor \"$EVIL\"",
-    "mv nested/.git y; ln -s $PWD/evil nested/.git",
+    "mv nested/.git y; ln -s \"$PWD/evil\" nested/.git",
     // The repository of the root.
     "mv .git old; ln -s evil .git",
     "mv .git old; echo \"gitdir: $PWD/evil\" > .git",

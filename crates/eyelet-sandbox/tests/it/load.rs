@@ -7,13 +7,12 @@ use eyelet::Tool as _;
 use eyelet::tools::{Bash, BashArgs};
 use eyelet_sandbox::Tier;
 use serde_json::{Value, json};
-use testkit::TempTree;
-
-use crate::supervision::{children, session};
 use testkit::cli::command;
-use testkit::eyelet_bin;
 use testkit::mcp_client::Server;
 use testkit::workspace::{FIRST, FULL, SECOND, Workspace, envelope};
+use testkit::{TempTree, eyelet_bin};
+
+use crate::supervision::{children, session};
 
 fn open_files(process: u32) -> usize {
     fs::read_dir(format!("/proc/{process}/fd")).unwrap().count()

@@ -239,7 +239,7 @@ fn an_unusable_temp_directory_falls_back_to_tmp() {
         for tier in &SUPERVISED[..2] {
             let mut eyelet = workspace.eyelet(tier);
             eyelet.env("TMPDIR", temp).args(["call", "bash"]);
-            eyelet.arg(r#"{"command":"echo t > $TMPDIR/t; cat $TMPDIR/t"}"#);
+            eyelet.arg(r#"{"command":"cd \"$TMPDIR\" && echo t > t; cat t"}"#);
             let answer = envelope(&eyelet.output().unwrap());
             assert_eq!(answer["data"]["stdout"], "t\n", "{tier:?} {temp}: {answer}");
         }
@@ -252,7 +252,7 @@ fn tools_and_commands_share_the_temp_directory() {
     for tier in BOTH {
         let turn = session(&workspace, tier);
         let run = |command: &str| Bash.run(BashArgs::new(command), &turn).unwrap();
-        let report = run("echo from bash > $TMPDIR/note; echo $TMPDIR/note; seq 20000");
+        let report = run("echo from bash > \"$TMPDIR/note\"; echo $TMPDIR/note; seq 20000");
         let path = report.stdout.text().lines().next().unwrap().to_owned();
         assert_eq!(path.starts_with("/tmp/note"), tier == Tier::Namespaces, "{path}");
         let read = |path: &str| Read.run(ReadArgs::new(path), &turn);
@@ -261,7 +261,7 @@ fn tools_and_commands_share_the_temp_directory() {
         // The next command can read both files, and cannot change the saved output.
         let kept = report.stdout.file().unwrap().to_str().unwrap().to_owned();
         assert_eq!(
-            run(&format!("cat $TMPDIR/note; tail -n 1 {kept}")).stdout.text(),
+            run(&format!("cat \"$TMPDIR/note\"; tail -n 1 '{kept}'")).stdout.text(),
             "from bash\n20000\n"
         );
         assert_ne!(run(&format!("echo x >> {kept}")).exit_code, 0, "{tier:?}");

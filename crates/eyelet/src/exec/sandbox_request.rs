@@ -128,7 +128,7 @@ fn working_directory(turn: &TurnContext) -> Result<Place, Refusal> {
     let root = Root::open(turn.cwd())?;
     let place = place(&root)?;
     if turn.sandbox() == SandboxPolicy::WorkspaceWrite && home(turn).as_ref() == Some(&place.path) {
-        let reason = "the working directory is the home folder, and no --root is set";
+        let reason = "the working directory is the home directory, and no roots are configured";
         return Err(Refusal::Unavailable(reason.to_owned()));
     }
     Ok(place)

@@ -11,7 +11,7 @@ use serde_json::json;
 pub use super::bash_report::BashReport;
 use crate::args;
 use crate::context::TurnContext;
-use crate::error::{ErrorCode, ToolError};
+use crate::error::{ErrorCode, Hint, ToolError};
 use crate::exec::command_spec::CommandSpec;
 use crate::exec::output_window::{OutputWindow, SaveTarget};
 use crate::exec::refusal::Refusal;
@@ -249,9 +249,10 @@ fn shown_part(requested: Option<Keep>, turn: &TurnContext) -> (Keep, OutputWindo
 
 fn check_policy(policy: SandboxPolicy) -> Result<(), ToolError> {
     if policy == SandboxPolicy::Off {
-        let message =
-            "bash is off under the sandbox policy `off`; a start with --sandbox full runs commands";
-        return Err(ToolError::new(ErrorCode::SandboxUnavailable, message));
+        let message = "bash is disabled by the sandbox policy `off`";
+        return Err(
+            ToolError::new(ErrorCode::SandboxUnavailable, message).with_hint(Hint::AllowCommands)
+        );
     }
     Ok(())
 }
@@ -261,15 +262,15 @@ fn refused(refusal: Refusal, policy: SandboxPolicy) -> ToolError {
         Refusal::Io(error) => return failed(&error),
         Refusal::Unavailable(reason) => reason,
     };
-    let message = match policy {
-        SandboxPolicy::Full => format!("cannot run the command: {reason}"),
-        SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite => format!(
-            "sandbox policy `{}` cannot be enforced here: {reason}; only a start with --sandbox \
-             full runs commands, without a sandbox",
-            policy.as_str()
-        ),
-    };
-    ToolError::new(ErrorCode::SandboxUnavailable, message)
+    let failure = |message| ToolError::new(ErrorCode::SandboxUnavailable, message);
+    match policy {
+        SandboxPolicy::Full => failure(format!("cannot run the command: {reason}")),
+        SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite => {
+            let policy = policy.as_str();
+            failure(format!("sandbox policy `{policy}` cannot be enforced here: {reason}"))
+                .with_hint(Hint::AllowCommands)
+        }
+    }
 }
 
 fn unusable(cwd: &str, error: &std::io::Error) -> ToolError {

@@ -95,11 +95,11 @@ fn cwd_must_be_a_directory_inside_the_roots() {
         [exit 0; stdout 1 line; stderr empty]
         /repo/inward
 
-        cannot use cwd `/repo/file`: Not a directory (os error 20)
-        cannot use cwd `/repo/missing`: No such file or directory (os error 2)
-        cwd `outward` is outside the roots (/repo); --root DIR at the start adds one
-        cwd `..` is outside the roots (/repo); --root DIR at the start adds one
-        cwd `/` is outside the roots (/repo); --root DIR at the start adds one
+        cwd `/repo/file` cannot be used: Not a directory (os error 20)
+        cwd `/repo/missing` cannot be used: No such file or directory (os error 2)
+        cwd `outward` is outside the roots (/repo); add a root that contains it
+        cwd `..` is outside the roots (/repo); add a root that contains it
+        cwd `/` is outside the roots (/repo); add a root that contains it
         cwd must not contain a NUL character"#]]
     .assert_eq(&answers.join("\n"));
 
@@ -114,11 +114,11 @@ fn cwd_must_be_a_directory_inside_the_roots() {
     // The scope of the other tools does not apply to commands, and the error does not suggest it.
     let lifted = confined.with_path_scope(PathScope::Everything);
     let reported = text(&tree, &lifted, &json!({ "command": "pwd", "cwd": "/" }));
-    expect!["cwd `/` is outside the roots (/repo); --root DIR at the start adds one"]
+    expect!["cwd `/` is outside the roots (/repo); add a root that contains it"]
         .assert_eq(&reported);
     let rootless = free.with_path_scope(PathScope::Roots);
     let reported = text(&tree, &rootless, &json!({ "command": "pwd" }));
-    expect!["cwd `/repo` is outside the roots, there are none; --root DIR at the start adds one"]
+    expect!["cwd `/repo` is not accessible: no roots are configured; add a root that contains it"]
         .assert_eq(&reported);
 }
 
@@ -132,9 +132,9 @@ fn commands_are_refused_if_the_policy_cannot_be_enforced() {
         },
     );
     expect![[r#"
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is off under the sandbox policy `off`; a start with --sandbox full runs commands"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host configured no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host configured no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}"#]].assert_eq(&answers.join("\n"));
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is disabled by the sandbox policy `off`","hint":"use the policy `full` to run commands unsandboxed"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host set no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host set no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}"#]].assert_eq(&answers.join("\n"));
     assert!(!tree.path().join("made").exists());
 }
 

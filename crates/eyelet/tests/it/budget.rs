@@ -1,4 +1,4 @@
-//! A reply never exceeds its budget, always shows something, and its pages joined give the whole.
+//! A reply never exceeds its budget and always shows something; joined pages are complete.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use eyelet::{
 use serde_json::{Value, json};
 use testkit::{TempTree, each_seed};
 
-/// Budgets from the smallest on, those of real clients among them.
+/// The smallest budget, larger ones, and those of real clients.
 const BUDGETS: [usize; 8] = [4096, 5000, 11_500, 20_000, 34_000, 39_000, 49_000, 50_000];
 
 fn turn(tree: &TempTree, bytes: usize) -> TurnContext {
@@ -21,7 +21,7 @@ fn turn(tree: &TempTree, bytes: usize) -> TurnContext {
         .with_reply_budget(ReplyBudget::new(bytes))
 }
 
-/// The reply, after its size was looked at.
+/// The reply; checks its size.
 fn reply(tool: &str, arguments: &Value, turn: &TurnContext, bytes: usize) -> String {
     let call = ToolInvocation::new(tool, arguments.to_string(), turn);
     let output = match ToolRouter::new().call(&call) {
@@ -36,7 +36,7 @@ fn reply(tool: &str, arguments: &Value, turn: &TurnContext, bytes: usize) -> Str
     reply
 }
 
-/// Lines of all lengths, of which some are too wide to be shown whole.
+/// Lines of all lengths. Some are too long for one window.
 fn random_text(random: &mut fastrand::Rng) -> String {
     let mut text = String::new();
     let longest = [3, 40, 400, 499][random.usize(0..4)];
@@ -84,7 +84,12 @@ fn the_widest_line_fits_the_smallest_budget() {
     let tree = TempTree::new("");
     tree.file("a.txt", "\u{1F600}".repeat(600) + "\r\n" + &"\u{1F600}".repeat(500));
     let reply = reply("read", &json!({"path": "a.txt"}), &turn(&tree, 4096), 4096);
-    assert!(reply.starts_with("[lines 1-1 of 2; next offset 2; 1 line cut, column 501 goes on]\n"));
+    assert!(
+        reply.starts_with(
+            "[lines 1-1 of 2; next offset 2; 1 line truncated, continue with column 501]\n"
+        ),
+        "{reply}"
+    );
 }
 
 #[test]
@@ -240,14 +245,14 @@ fn an_entry_too_long_for_a_reply_is_an_error() {
     let turn = turn(&tree, 4096);
     let error = ToolRouter::new().call(&ToolInvocation::new("list_dir", asked, &turn));
     let error = error.unwrap_err().to_string();
-    assert!(error.starts_with("not one entry fits into a reply"), "{error}");
+    assert!(error.starts_with("the reply limit is too small for a single entry; "), "{error}");
 }
 
 #[test]
 fn a_deep_temp_folder_keeps_the_reply_within_its_budget() {
     let tree = TempTree::new("");
     for depth in [1, 3, 4, 5, 12, 15] {
-        // Control characters are shown as more bytes than they are.
+        // Escaped control characters take more bytes.
         for name in ["t".repeat(250), "\u{1}".repeat(50)] {
             let temp = tree.dir(vec![name; depth].join("/"));
             let spill = Arc::new(OutputStore::session(temp));
