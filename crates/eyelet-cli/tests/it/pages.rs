@@ -1,11 +1,11 @@
-//! What `eyelet` prints about itself.
+//! Completions, manual page, definitions and limits.
 
 use expect_test::expect;
 use serde_json::Value;
 use testkit::TempTree;
 use testkit::cli::{command, eyelet};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "call",
     "list-dir",
     "grep-files",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 13] = [
     "config",
     "completions",
     "man",
+    "help",
 ];
 
 fn stdout(arguments: &[&str]) -> String {
@@ -29,11 +30,11 @@ fn stdout(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn completions_know_every_command() {
+fn completions_have_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = stdout(&["completions", shell]);
         for command in COMMANDS {
-            assert!(script.contains(command), "{shell} does not know {command}");
+            assert!(script.contains(command), "{shell}: {command}");
         }
     }
 }
@@ -46,35 +47,35 @@ fn bash_accepts_its_completions() {
 }
 
 #[test]
-fn the_manual_has_a_section_for_every_command_and_the_shared_flags_once() {
+fn manual_has_every_command_and_shared_flags_once() {
     let page = stdout(&["man"]);
     assert!(page.contains(".TH eyelet 1"), "{page}");
     for command in COMMANDS {
         assert!(page.contains(&format!(".SH \"eyelet {command}\"\n")), "{command}");
     }
-    assert_eq!(page.matches("Confine to this directory").count(), 1);
+    assert_eq!(page.matches("Confine the tools to this directory").count(), 1);
 }
 
 #[test]
-fn definitions_come_in_three_forms() {
-    let mut told = String::new();
+fn definitions_have_three_formats() {
+    let mut result = String::new();
     for format in ["mcp", "openai", "anthropic"] {
         let tools: Value = serde_json::from_str(&stdout(&["tools", "--format", format])).unwrap();
         let first = tools.as_array().unwrap().first().unwrap().as_object().unwrap();
         let keys: Vec<_> = first.keys().map(String::as_str).collect();
-        told.push_str(&format!("{format}: {}\n", keys.join(", ")));
+        result.push_str(&format!("{format}: {}\n", keys.join(", ")));
     }
     expect![[r#"
         mcp: name, title, description, inputSchema, annotations
         openai: type, function
         anthropic: name, description, input_schema
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&result);
     assert_eq!(stdout(&["tools"]), stdout(&["tools", "--format", "mcp"]));
 }
 
 #[test]
-fn limits_as_a_table() {
+fn limits_are_printed_as_a_table() {
     expect![[r#"
         exit 0
         --- stdout
@@ -96,13 +97,13 @@ fn limits_as_a_table() {
           length of a line                                  500 characters   the line is truncated; continue with column
           size of an image                                  3,932,160 bytes  fails with `too_large`
         bash
-          what is shown of stdout and of stderr, each       51,200 bytes     cut at a character; all of it is in a file that the answer names
-          time for a command, unless asked                  120 seconds      the command is ended; what it printed is shown, `timed_out` is true
-          `timeout_secs`                                    600 seconds      taken as this many
-          a command                                         131,071 bytes    `too_large`; write it to a file and run that
-          a file that keeps a stream                        256 MiB          it holds the start, and the answer says how much
-          the files of a session together                   1 GiB            the oldest goes
-          the age of a file of the command line             24 hours         removed at the next start
+          output shown of stdout and stderr, each       51,200 bytes     truncated at a character boundary; saved in full to a file named in the reply
+          default of `timeout_secs`                     120 seconds      the command is killed; its output so far is returned, `timed_out` is true
+          maximum of `timeout_secs`                     600 seconds      reduced to this value
+          length of `command`                           131,071 bytes    `too_large`; write it to a file and run that
+          one file of saved output                      256 MiB          only the start is saved; the reply says how many bytes
+          all saved output of a session                 1 GiB            the oldest files are removed
+          age of output saved by the command line       24 hours         removed at the next start
         the server
           concurrent `bash` calls                           8 calls          further calls wait; other kinds of calls do not
           concurrent `list_dir` and `grep_files` calls      4 calls          further calls wait; other kinds of calls do not
@@ -112,7 +113,7 @@ fn limits_as_a_table() {
 }
 
 #[test]
-fn limits_as_markdown_and_json_have_the_same_rows() {
+fn limits_have_the_same_rows_in_every_format() {
     let markdown = stdout(&["limits", "--markdown"]);
     let json: Value = serde_json::from_str(&stdout(&["limits", "--json"])).unwrap();
     let rows = json.as_array().unwrap();
@@ -125,7 +126,7 @@ fn limits_as_markdown_and_json_have_the_same_rows() {
 }
 
 #[test]
-fn the_table_in_the_docs_is_the_one_of_limits() {
+fn table_in_the_docs_is_current() {
     let page = include_str!("../../../../docs/limits.md");
     let (_, rest) = page.split_once("<!-- limits -->\n").unwrap();
     let (table, _) = rest.split_once("<!-- /limits -->").unwrap();

@@ -100,7 +100,7 @@ fn tools_flag_limits_the_offered_tools() {
     expect![[r#"
         exit 2
         --- stderr
-        eyelet: --tools names `reed`; there are list_dir, grep_files, read, bash
+        eyelet: --tools: unknown tool `reed`; known tools: list_dir, grep_files, read, bash
     "#]]
     .assert_eq(&eyelet(&tree(), ["mcp", "--tools", "reed"]));
     let tree = tree();

@@ -188,7 +188,7 @@ fn long_output_is_truncated_to_the_budget_and_saved() {
         assert!(header.starts_with("[exit 0; stdout ") && header.ends_with(']'), "{header}");
         let (stdout, stderr) = header.split_once("; stderr ").unwrap();
         for (said, text) in [(stdout, &texts[0]), (stderr.trim_end_matches(']'), &texts[1])] {
-            match said.split_once("all in ") {
+            match said.split_once("saved to ") {
                 Some((_, file)) => {
                     assert_eq!(std::fs::read_to_string(file).unwrap(), *text);
                 }
@@ -206,8 +206,8 @@ fn the_cuts_of_a_stream_fall_between_lines() {
     let (header, body) = reply.split_once('\n').unwrap();
     assert!(header.starts_with("[exit 0; stdout 100000 lines, 588895 bytes, first "), "{header}");
     let (head, rest) = body.split_once("\n[").unwrap();
-    let (left_out, tail) = rest.split_once("]\n").unwrap();
-    assert!(left_out.ends_with(" bytes left out"));
+    let (marker, tail) = rest.split_once("]\n").unwrap();
+    assert!(marker.ends_with(" bytes truncated"));
     let numbers = |text: &str| text.lines().filter(|line| line.parse::<u64>().is_ok()).count();
     assert_eq!(head.lines().next(), Some("1"));
     assert_eq!(tail.lines().last(), Some("100000"));
@@ -260,8 +260,8 @@ fn a_deep_temp_folder_keeps_the_reply_within_its_budget() {
             let asked = json!({"command": "seq 100000; seq 100000 >&2"});
             let reply = reply("bash", &asked, &turn, 4096);
             let (header, body) = reply.split_once('\n').unwrap();
-            let is_kept = header.matches("shown, all in ").count() == 2;
-            let why = "not kept: the path of the temp folder is too long for a reply of this size";
+            let is_kept = header.matches("shown, saved to ").count() == 2;
+            let why = "not saved: the path of the temp directory is too long for the reply limit";
             assert!(is_kept || header.matches(why).count() == 2, "{header}");
             assert_eq!(is_kept, depth < 4, "{header}");
             assert!(body.starts_with("1\n2\n") && body.ends_with("100000\n"), "{body}");
