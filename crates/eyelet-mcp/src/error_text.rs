@@ -18,7 +18,7 @@ pub fn hint_text(hint: &Hint) -> String {
         Hint::AllowCommands => "restart with --sandbox full to run commands unsandboxed",
         Hint::RaiseReplyLimit => "list a subdirectory, or restart with a larger --reply-bytes",
         Hint::InstallRipgrep => "install ripgrep on PATH, or restart with --search-engine embedded",
-        hint => return hint.to_string(),
+        hint @ (Hint::Path(_) | _) => return hint.to_string(),
     };
     text.to_owned()
 }

@@ -99,7 +99,7 @@ fn start(request: &SandboxRequest, control: &UnixStream) -> Result<Running, Stri
 /// Fails if this tier cannot enforce the request.
 fn check(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
     if request.denies_globs && tier == Tier::Landlock {
-        return Err("--deny cannot be enforced without namespaces".to_owned());
+        return Err("deny globs cannot be enforced without namespaces".to_owned());
     }
     if request.roots.iter().any(|root| root.path.parent().is_none()) {
         return Err("the root `/` would make every file writable".to_owned());

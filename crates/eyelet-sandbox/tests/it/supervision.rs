@@ -296,7 +296,7 @@ fn denied_globs_are_hidden_or_commands_are_refused() {
     assert_eq!(fs::read_to_string(workspace.at("sub/.ENV")).unwrap(), "CANARY");
     let answer = workspace.answer(&[SUPERVISED[1], &deny].concat(), command);
     assert_eq!(answer["error"]["code"], "sandbox_unavailable", "{answer}");
-    assert!(answer.to_string().contains("--deny cannot be enforced"), "{answer}");
+    assert!(answer.to_string().contains("deny globs cannot be enforced"), "{answer}");
 }
 
 #[test]
