@@ -1,4 +1,4 @@
-//! `eyelet mcp` as a client sees it: both openings, tools, replies, roots.
+//! `eyelet mcp` as a client sees it: both handshakes, tools, replies, roots.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn tree() -> TempTree {
     )
 }
 
-/// The metadata that the newest protocol wants with every request.
+/// The metadata that the newest protocol version requires in every request.
 fn meta(client: &str, capabilities: Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -24,7 +24,7 @@ fn meta(client: &str, capabilities: Value) -> Value {
 }
 
 #[test]
-fn every_older_version_opens_with_initialize() {
+fn older_protocol_versions_start_with_initialize() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let tree = tree();
         let mut server = Server::start(&tree, &[]);
@@ -40,7 +40,7 @@ fn every_older_version_opens_with_initialize() {
 }
 
 #[test]
-fn the_newest_version_opens_with_discover() {
+fn the_newest_protocol_version_starts_with_discover() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
     let answer = server.request("server/discover", json!({"_meta": meta("test", json!({}))}));
@@ -59,7 +59,7 @@ fn the_instructions_name_the_working_directory() {
     let answer = server.initialize("test", &json!({}));
     let said = answer["result"]["instructions"].as_str().unwrap();
     expect![[r#"
-        Bounded tools for files and commands. A reply says when it is not all there is, and which offset, column or file goes on.
+        Tools to list, search and read files and to run commands. Every reply has a size limit; truncated replies say so and give the offset, column or file to continue from.
         Working directory: /repo"#]]
     .assert_eq(&tree.redact(said));
 }
@@ -208,10 +208,10 @@ fn the_reply_budget_depends_on_the_client() {
 fn the_newest_protocol_names_the_client_with_each_request() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
-    let flood = json!({"command": "yes 0123456789012345678901234567890 | head -9999"});
+    let long_output = json!({"command": "yes 0123456789012345678901234567890 | head -9999"});
     for (client, budget) in [("claude-code", 49_000), ("copilot-cli", 20_000)] {
         let params = json!({
-            "_meta": meta(client, json!({})), "name": "bash", "arguments": flood
+            "_meta": meta(client, json!({})), "name": "bash", "arguments": long_output
         });
         let said = text_of(&server.request("tools/call", params)).len();
         assert!(said <= budget && said > budget - 1000, "{client}: {said}");
@@ -219,8 +219,8 @@ fn the_newest_protocol_names_the_client_with_each_request() {
     let mut server = Server::start(&tree, &["--reply-bytes", "200000"]);
     let params = json!({"_meta": meta("claude-code", json!({}))});
     let tools = server.request("tools/list", params);
-    let told = &tools["result"]["tools"][0]["_meta"]["anthropic/maxResultSizeChars"];
-    assert_eq!(*told, 200_000, "{tools}");
+    let limit = &tools["result"]["tools"][0]["_meta"]["anthropic/maxResultSizeChars"];
+    assert_eq!(*limit, 200_000, "{tools}");
 }
 
 #[test]
@@ -231,8 +231,8 @@ fn reply_bytes_sets_the_budget_and_informs_claude_code() {
     for tool in tools["result"]["tools"].as_array().unwrap() {
         assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 200_000);
     }
-    let flood = json!({"command": "yes 01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 | head -9999"});
-    let said = server.text("bash", flood).len();
+    let long_output = json!({"command": "yes 01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 | head -9999"});
+    let said = server.text("bash", long_output).len();
     assert!(said > 190_000 && said <= 200_000, "{said}");
     let mut server = Server::initialized(&tree, &["--reply-bytes", "200000"], "opencode");
     assert!(server.request("tools/list", json!({}))["result"]["tools"][0]["_meta"].is_null());
@@ -258,7 +258,7 @@ fn without_a_project_no_path_is_accessible_until_a_root_is_given() {
     }
 }
 
-/// Answers the server's question for the client's roots.
+/// Answers the server's request for the client's roots.
 fn answer_roots(server: &mut Server, uris: &[String]) {
     let asked = server.message();
     assert_eq!(asked["method"], "roots/list", "{asked}");
@@ -300,7 +300,7 @@ fn client_roots_apply_alone_if_none_are_configured() {
 }
 
 #[test]
-fn the_newest_protocol_gets_asked_for_roots_in_the_result() {
+fn the_newest_protocol_requests_roots_in_the_result() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
     let mut params = json!({

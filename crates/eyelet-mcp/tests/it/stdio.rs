@@ -1,4 +1,5 @@
-//! `eyelet mcp` under hostile bytes, floods and sudden ends: group F of the security model.
+//! `eyelet mcp` over stdio: invalid input, many calls, slow clients and shutdown (group F of the security
+//! model).
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, Write as _};
@@ -93,7 +94,9 @@ fn arguments_are_lenient_with_numbers_and_strict_with_names() {
         ));
         assert_eq!(text_of(&server.message()), "[lines 1-1 of 1]\none", "{limit}");
     }
-    for (arguments, named) in WRONG_ARGUMENTS {
+    let invalid = invalid_only_for_the_tool();
+    let invalid = invalid.iter().map(|(arguments, named)| (arguments.as_str(), *named));
+    for (arguments, named) in WRONG_ARGUMENTS.into_iter().chain(invalid) {
         server.line(format!(
             r#"{{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{{"name":"read","arguments":{arguments}}}}}"#
         ));
@@ -103,6 +106,12 @@ fn arguments_are_lenient_with_numbers_and_strict_with_names() {
         let expected = format!("failed to parse function arguments: {named}");
         assert!(said.starts_with(&expected), "{arguments}: {said}");
     }
+}
+
+/// Arguments that pass as JSON text, so that only the tool's parser refuses them.
+fn invalid_only_for_the_tool() -> [(String, &'static str); 2] {
+    let deep = format!(r#"{{"path":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    [(deep, "`path`: "), (r#"{"path":"\ud800"}"#.to_owned(), "`path`: ")]
 }
 
 #[test]
@@ -177,7 +186,7 @@ fn too_many_calls_of_one_kind_are_busy_while_others_run() {
     for _ in 0..200 {
         server.send_call("bash", json!({"command": "sleep 20"}));
     }
-    let is_busy = |answer: &Value| answer.to_string().contains("too many calls wait already");
+    let is_busy = |answer: &Value| answer.to_string().contains("too many calls are queued");
     let mut busy = 0;
     let read = server.send_call("read", json!({"path": "notes.txt"}));
     loop {
@@ -192,7 +201,7 @@ fn too_many_calls_of_one_kind_are_busy_while_others_run() {
     }
     let (time, said) = server.close();
     assert!(time < Duration::from_secs(3), "{time:?}");
-    // The read may have overtaken some of them.
+    // The read may have finished before some of them.
     busy += said.iter().filter(|answer| is_busy(answer)).count();
     assert!((60..=64 + 8).contains(&busy), "{busy}");
 }
@@ -212,7 +221,7 @@ fn a_client_that_does_not_read_costs_bounded_memory() {
     let mut messages = vec![json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}}})];
-    // More than the server holds, so that it stops to listen.
+    // The replies exceed the limit of unwritten bytes, so the server stops reading.
     let last = 1500;
     for id in 1..=last {
         messages.push(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
@@ -261,11 +270,11 @@ fn commands_inherit_no_descriptor_of_the_server() {
     let script = "ls /proc/self/fd | tr '\\n' ' '";
     let said = server.text("bash", json!({"command": script}));
     let (_, fds) = said.split_once('\n').unwrap();
-    // The fourth is the listing's own.
+    // `ls` opened the fourth for its listing.
     assert_eq!(fds, "0 1 2 3 ");
 }
 
-/// A server with a command that runs and one that left output; and the command's process.
+/// A server with saved output and a running command, and the process id of that command.
 fn busy_server(tree: &TempTree) -> (Server, u32) {
     let mut server = Server::initialized(tree, &[], "test");
     server.text("bash", json!({"command": "seq 100000"}));
@@ -281,7 +290,7 @@ fn busy_server(tree: &TempTree) -> (Server, u32) {
 }
 
 fn check_gone(tree: &TempTree, process: u32) {
-    assert!(!Path::new(&format!("/proc/{process}")).exists(), "the command lives");
+    assert!(!Path::new(&format!("/proc/{process}")).exists(), "the command still runs");
     assert_eq!(output_directories(tree), 0);
 }
 
