@@ -8,8 +8,7 @@ use std::fmt;
 use memchr::memchr;
 use rmcp::model::{
     CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientJsonRpcMessage,
-    ClientRequest, ConstString as _, CustomRequest, GetExtensions as _, JsonObject,
-    RequestMetaObject,
+    ClientRequest, ConstString as _, CustomRequest, GetExtensions as _, RequestMetaObject,
 };
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -128,6 +127,7 @@ struct Params<'a> {
     arguments: Option<&'a RawValue>,
     input_responses: Option<&'a RawValue>,
     request_state: Option<&'a RawValue>,
+    is_object: bool,
     has_duplicates: bool,
 }
 
@@ -147,7 +147,7 @@ impl<'de> Visitor<'de> for ParamsVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params<'de>, A::Error> {
-        let mut params = Params::default();
+        let mut params = Params { is_object: true, ..Params::default() };
         while let Some(key) = map.next_key::<String>()? {
             let member = match key.as_str() {
                 "_meta" => &mut params.meta,
@@ -253,27 +253,29 @@ fn is_id(raw: &RawValue) -> bool {
 
 /// Builds a `tools/call` request without parsing its arguments. Returns `None` for any other message.
 fn call(outline: &Outline<'_>) -> Option<serde_json::Result<ClientJsonRpcMessage>> {
-    let is_request = outline.jsonrpc.is_some_and(|version| version.get() == "\"2.0\"")
+    let params = &outline.params;
+    let is_call = outline.method.as_deref() == Some(CallToolRequestMethod::VALUE)
+        && outline.jsonrpc.is_some_and(|version| version.get() == "\"2.0\"")
         && outline.result.is_none()
-        && outline.error.is_none();
-    if !is_request || outline.method.as_deref() != Some(CallToolRequestMethod::VALUE) {
-        return None;
-    }
-    let id = outline.id?;
-    let request = match call_request(&outline.params) {
-        Ok(request) => ClientRequest::CallToolRequest(request),
-        // As in `rmcp`, the parameters have the wrong form: the session answers "invalid params".
-        Err(error) if error.is_data() => {
-            let mut request = CustomRequest::new(CallToolRequestMethod::VALUE, None);
-            if let Ok(Some(meta)) = member::<RequestMetaObject>(outline.params.meta) {
-                request.extensions_mut().insert(meta);
+        && outline.error.is_none()
+        && params.is_object;
+    let id = outline.id.filter(|_| is_call)?;
+    let build = || {
+        let mut request = match call_request(params) {
+            Ok(request) => ClientRequest::CallToolRequest(request),
+            // As in `rmcp`: the session answers this request with "invalid params".
+            Err(error) if error.is_data() => {
+                let method = CallToolRequestMethod::VALUE;
+                ClientRequest::CustomRequest(CustomRequest::new(method, None))
             }
-            ClientRequest::CustomRequest(request)
+            Err(error) => return Err(error),
+        };
+        if let Some(meta) = member::<RequestMetaObject>(params.meta)? {
+            request.extensions_mut().insert(meta);
         }
-        Err(error) => return Some(Err(error)),
+        Ok(ClientJsonRpcMessage::request(request, serde_json::from_str(id.get())?))
     };
-    let id = serde_json::from_str(id.get());
-    Some(id.map(|id| ClientJsonRpcMessage::request(request, id)))
+    Some(build())
 }
 
 fn call_request(params: &Params<'_>) -> serde_json::Result<CallToolRequest> {
@@ -286,9 +288,6 @@ fn call_request(params: &Params<'_>) -> serde_json::Result<CallToolRequest> {
     call.input_responses = member(params.input_responses)?;
     call.request_state = member(params.request_state)?;
     let mut request = CallToolRequest::new(call);
-    if let Some(meta) = member::<JsonObject>(params.meta)? {
-        request.extensions_mut().insert(RequestMetaObject::from(meta));
-    }
     match params.arguments.map(RawValue::get) {
         None | Some("null") => {}
         Some(text) if text.starts_with('{') => {

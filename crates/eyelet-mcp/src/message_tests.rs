@@ -126,7 +126,6 @@ fn a_call_with_invalid_params_is_a_custom_request_as_in_rmcp() {
         r#"{"name":"read","name":"read"}"#,
         r#"{"name":"read","arguments":{},"arguments":{}}"#,
         r#"{"arguments":{}}"#,
-        "[]",
         "null",
     ] {
         let line = call_line(params);
@@ -138,6 +137,11 @@ fn a_call_with_invalid_params_is_a_custom_request_as_in_rmcp() {
             assert!(is_custom, "{params}: {message:?}");
         }
         assert_eq!(meta(&ours), meta(&general), "{params}");
+    }
+    for params in ["[]", "3", r#"{"name":"read","_meta":3}"#] {
+        let line = call_line(params);
+        assert!(serde_json::from_str::<ClientJsonRpcMessage>(&line).is_err(), "{params}");
+        assert_eq!(parse_text(line.as_bytes()), "-32600 id 1", "{params}");
     }
 }
 
