@@ -104,7 +104,7 @@ fn lost() -> FunctionCallError {
     FunctionCallError::Fatal("the call ended without a reply".to_owned())
 }
 
-/// Reports progress until it is dropped, if the client asked for it.
+/// Reports progress until it is dropped, if the client requested it.
 async fn report_progress(
     context: &RequestContext<RoleServer>,
     progress: &Progress,

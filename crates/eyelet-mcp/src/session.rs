@@ -59,7 +59,7 @@ pub(crate) struct Session {
 enum SessionContext {
     Known(Box<TurnContext>),
     /// The client must send its roots first.
-    AskForRoots,
+    RootsRequired,
 }
 
 impl Session {
@@ -82,8 +82,8 @@ impl Session {
             Some(answers) => answers.get(ROOTS_KEY).and_then(|answer| {
                 serde_json::from_value::<ListRootsResult>(answer.clone()).ok().map(uris)
             }),
-            None if lacks_server_requests(context) => return SessionContext::AskForRoots,
-            None => ask_for_roots(&context.peer).await,
+            None if lacks_server_requests(context) => return SessionContext::RootsRequired,
+            None => request_roots(&context.peer).await,
         };
         let known = roots::turn_context(&self.server.options, uris.as_deref());
         *turn = Some(known.clone());
@@ -118,23 +118,24 @@ impl Session {
     fn instructions(&self) -> String {
         let turn = roots::turn_context(&self.server.options, None);
         let mut text = String::from(
-            "Tools to list, search and read files and to run commands. Every reply has a size limit; \
-             truncated replies say so and give the offset, column or file to continue from.",
+            "Tools for files and commands. Every reply has a size limit. Truncated replies say so and \
+             give the offset, column or file to continue from.",
         );
         if turn.roots().next().is_some() {
             text.push_str(&format!("\nWorking directory: {}", turn.cwd().display()));
         } else {
             text.push_str(
-                "\nNo files are accessible: no roots are configured; restart with --root DIR.",
+                "\nNo roots are configured. No files are accessible unless the client sends roots or the \
+                 server restarts with --root DIR.",
             );
         }
         text
     }
 }
 
-async fn ask_for_roots(peer: &Peer<RoleServer>) -> Option<Vec<String>> {
-    let asked = tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await;
-    asked.ok().and_then(Result::ok).map(uris)
+async fn request_roots(peer: &Peer<RoleServer>) -> Option<Vec<String>> {
+    let listed = tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await;
+    listed.ok().and_then(Result::ok).map(uris)
 }
 
 fn uris(result: ListRootsResult) -> Vec<String> {
@@ -235,10 +236,10 @@ impl ServerHandler for Session {
         };
         let turn = match self.context(&request, &context).await {
             SessionContext::Known(turn) => *turn,
-            SessionContext::AskForRoots => {
-                let ask = InputRequest::ListRoots(ListRootsRequest::default());
-                let asks = BTreeMap::from([(ROOTS_KEY.to_owned(), ask)]);
-                return Ok(InputRequiredResult::from_input_requests(asks).into());
+            SessionContext::RootsRequired => {
+                let request = InputRequest::ListRoots(ListRootsRequest::default());
+                let requests = BTreeMap::from([(ROOTS_KEY.to_owned(), request)]);
+                return Ok(InputRequiredResult::from_input_requests(requests).into());
             }
         };
         let turn = if self.server.options.reply.is_budgeted() {
@@ -259,18 +260,18 @@ impl ServerHandler for Session {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // Ask now: the first call does not have to wait then.
+        // Request the roots now: then the first call does not have to wait for them.
         let mut turn = self.turn.lock().await;
         let has_roots =
             context.peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some());
         if has_roots && turn.is_none() {
-            let uris = ask_for_roots(&context.peer).await;
+            let uris = request_roots(&context.peer).await;
             *turn = Some(roots::turn_context(&self.server.options, uris.as_deref()));
         }
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
-        // The next call asks again.
+        // The next call requests them again.
         *self.turn.lock().await = None;
     }
 
