@@ -1,5 +1,5 @@
-//! A peer of `list_dir`: the plain way to list a page. It walks everything breadth first, each
-//! directory sorted, and only then cuts the page. The standard library alone.
+//! A peer of `list_dir` that uses only the standard library: it walks the whole tree breadth first,
+//! sorts each directory, then takes the page.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -8,9 +8,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::Result;
-use crate::options::said;
+use crate::options::io_error;
 
-/// Which page of which directory.
+/// A page of a directory.
 pub(crate) struct Page {
     pub(crate) directory: PathBuf,
     pub(crate) depth: usize,
@@ -24,7 +24,7 @@ struct Found {
     kind: FileType,
 }
 
-/// Prints the page in the very form of `list_dir`.
+/// Prints the page in the format of `list_dir`.
 pub(crate) fn print(page: &Page) -> Result<()> {
     let all = collect(&page.directory, page.depth)?;
     let start = page.offset.saturating_sub(1).min(all.len());
@@ -41,7 +41,7 @@ pub(crate) fn print(page: &Page) -> Result<()> {
     if end < all.len() {
         let _ = writeln!(text, "More than {} entries found", end - start);
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(said)
+    std::io::stdout().write_all(text.as_bytes()).map_err(io_error)
 }
 
 fn suffix(kind: FileType) -> &'static str {
@@ -61,13 +61,13 @@ fn collect(top: &Path, depth: usize) -> Result<Vec<Found>> {
     let mut queue = VecDeque::from([(PathBuf::new(), depth)]);
     while let Some((directory, levels)) = queue.pop_front() {
         let mut entries = fs::read_dir(top.join(&directory))
-            .map_err(said)?
+            .map_err(io_error)?
             .collect::<std::io::Result<Vec<_>>>()
-            .map_err(said)?;
+            .map_err(io_error)?;
         entries.sort_by_cached_key(|entry| entry.file_name());
         for entry in entries {
             let path = directory.join(entry.file_name());
-            let kind = entry.file_type().map_err(said)?;
+            let kind = entry.file_type().map_err(io_error)?;
             if kind.is_dir() && levels > 1 {
                 queue.push_back((path.clone(), levels - 1));
             }

@@ -1,4 +1,4 @@
-//! Who takes part: a process, a call of the library in this one, or something that tells many numbers
+//! A contender: a process, a library call in this process, or a function that returns many samples
 //! at once.
 
 use std::ffi::OsStr;
@@ -8,25 +8,25 @@ use std::time::{Duration, Instant};
 use crate::Result;
 use crate::memory;
 
-/// Whose contender it is: every one of ours is compared with every peer.
+/// Each contender of ours is compared with each peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Ours,
     Peer,
-    /// Compared with nobody; its memory is what others' is measured from.
+    /// Not compared; the baseline for the memory of others.
     Idle,
 }
 
-/// One who does the work.
+/// A program or function that does the task.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     pub(crate) side: Side,
     action: Action,
-    /// The exit codes of one who did the work.
-    fine: &'static [i32],
-    /// Done before every run, and not timed.
+    /// Exit codes that count as success.
+    success_codes: &'static [i32],
+    /// Runs before each run, outside the timing.
     before: Option<Box<dyn Fn() -> Result<()>>>,
-    /// How many runs in a row make one sample, which is their median.
+    /// A sample is the median of this many consecutive runs.
     repeats: usize,
 }
 
@@ -47,29 +47,29 @@ impl Contender {
     }
 
     fn new(name: &'static str, side: Side, action: Action) -> Self {
-        Contender { name, side, action, fine: &[0], before: None, repeats: 1 }
+        Contender { name, side, action, success_codes: &[0], before: None, repeats: 1 }
     }
 
-    /// Has something done before every run, which is not timed.
+    /// Runs `before` before each run, outside the timing.
     pub(crate) fn after(self, before: impl Fn() -> Result<()> + 'static) -> Self {
         Contender { before: Some(Box::new(before)), ..self }
     }
 
-    /// For what takes milliseconds.
+    /// For runs that take only milliseconds.
     pub(crate) fn repeated(self, repeats: usize) -> Self {
         Contender { repeats, ..self }
     }
 
-    /// For a program that ends with code 1 where it has nothing to tell.
+    /// For a program that exits with code 1 if it finds nothing.
     pub(crate) fn may_find_nothing(self) -> Self {
-        Contender { fine: &[0, 1], ..self }
+        Contender { success_codes: &[0, 1], ..self }
     }
 
-    fn is_fine(&self, status: ExitStatus) -> bool {
-        status.code().is_some_and(|code| self.fine.contains(&code))
+    fn is_success(&self, status: ExitStatus) -> bool {
+        status.code().is_some_and(|code| self.success_codes.contains(&code))
     }
 
-    /// A call in this process: what a host that links the library waits for.
+    /// A call in this process, as a host that links the library makes it.
     pub(crate) fn call(name: &'static str, call: impl Fn() -> Result<()> + 'static) -> Self {
         Contender::timed(name, Side::Ours, move || {
             let start = Instant::now();
@@ -78,7 +78,7 @@ impl Contender {
         })
     }
 
-    /// What happens in this process and tells itself how long it took.
+    /// A function in this process that measures its own time.
     pub(crate) fn timed(
         name: &'static str,
         side: Side,
@@ -87,7 +87,7 @@ impl Contender {
         Contender::new(name, side, Action::Call(Box::new(call)))
     }
 
-    /// One that takes many samples in a round, in the unit of its work.
+    /// A function that returns many samples per round, in the unit of its task.
     pub(crate) fn samples(
         name: &'static str,
         side: Side,
@@ -96,7 +96,7 @@ impl Contender {
         Contender::new(name, side, Action::Samples(Box::new(take)))
     }
 
-    /// Does the work and tells what it took, in milliseconds where the work has no other unit.
+    /// Does the task and returns the samples, in milliseconds unless the task has another unit.
     pub(crate) fn measure(&self) -> Result<Vec<f64>> {
         if let Action::Samples(take) = &self.action {
             self.prepare()?;
@@ -104,30 +104,30 @@ impl Contender {
         }
         let mut times = (0..self.repeats).map(|_| self.once()).collect::<Result<Vec<_>>>()?;
         times.sort();
-        let median = times.get(times.len() / 2).ok_or("no run")?;
+        let median = times.get(times.len() / 2).ok_or("no runs")?;
         Ok(vec![median.as_secs_f64() * 1000.0])
     }
 
-    /// A process counts from before its start until it was waited for.
+    /// A process is timed from before it is spawned until it has been waited for.
     fn once(&self) -> Result<Duration> {
         self.prepare()?;
         match &self.action {
             Action::Process(words) => {
                 let mut command = command(words)?;
-                // Everyone's output is made and written, and nobody waits for a reader.
+                // Each program writes its output, and none waits for a reader.
                 command.stdout(Stdio::null());
                 let start = Instant::now();
                 let status = command.status();
                 let time = start.elapsed();
                 let status = status.map_err(|error| format!("{}: {error}", self.name))?;
-                if self.is_fine(status) {
+                if self.is_success(status) {
                     Ok(time)
                 } else {
                     Err(format!("{}: {status}", self.name))
                 }
             }
             Action::Call(call) => call(),
-            Action::Samples(_) => Err(format!("{} has no single time", self.name)),
+            Action::Samples(_) => Err(format!("{}: returns many samples, not one time", self.name)),
         }
     }
 
@@ -135,8 +135,8 @@ impl Contender {
         self.before.as_ref().map_or(Ok(()), |before| before())
     }
 
-    /// Does the work once before anything counts. Returns the most memory that its process had
-    /// resident, in bytes; a call has none of its own.
+    /// Does the task once before the timed rounds. Returns the peak resident set size of its process
+    /// in bytes, or `None` for a call in this process.
     pub(crate) fn warm_up(&self) -> Result<Option<u64>> {
         match &self.action {
             Action::Process(words) => {
@@ -148,7 +148,7 @@ impl Contender {
     }
 }
 
-/// The command of a program and its arguments, in an environment that is the same everywhere.
+/// A command with the same environment for each contender.
 pub(crate) fn command<W: AsRef<OsStr>>(words: &[W]) -> Result<Command> {
     let (program, arguments) = words.split_first().ok_or("no program")?;
     let mut command = Command::new(program);
@@ -156,7 +156,7 @@ pub(crate) fn command<W: AsRef<OsStr>>(words: &[W]) -> Result<Command> {
     Ok(command)
 }
 
-/// What a command prints, once it has succeeded.
+/// The stdout of a command. Fails unless the command succeeds.
 pub(crate) fn output<W: AsRef<OsStr>>(words: &[W]) -> Result<Vec<u8>> {
     let name = words.first().map_or("".into(), |word| word.as_ref().to_string_lossy());
     let output = command(words)?.output().map_err(|error| format!("{name}: {error}"))?;
@@ -166,8 +166,11 @@ pub(crate) fn output<W: AsRef<OsStr>>(words: &[W]) -> Result<Vec<u8>> {
     Err(format!("{name}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// The first line that a program says of its version.
+/// The first line of `PROGRAM --version`, with the program's name.
 pub(crate) fn version(program: &str) -> Result<String> {
-    let said = output(&[program, "--version"])?;
-    Ok(String::from_utf8_lossy(&said).lines().next().unwrap_or_default().to_owned())
+    let printed = output(&[program, "--version"])?;
+    let printed = String::from_utf8_lossy(&printed);
+    let line = printed.lines().next().unwrap_or_default();
+    let name = program.rsplit('/').next().unwrap_or(program);
+    Ok(if line.contains(name) { line.to_owned() } else { format!("{name} {line}") })
 }

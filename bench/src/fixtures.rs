@@ -1,5 +1,5 @@
-//! Files and trees that are made once under `target/bench` and found again by the next run. Their
-//! content follows from a fixed seed.
+//! Files and trees that the first run creates under `target/bench` and later runs reuse. A fixed seed
+//! determines their content.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -7,23 +7,23 @@ use std::io::{BufWriter, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Result;
-use crate::options::said;
+use crate::options::io_error;
 
 pub(crate) const GIBIBYTE: u64 = 1 << 30;
 pub(crate) const TEBIBYTE: u64 = 1 << 40;
 
-/// The entries of the large trees.
+/// The number of entries in the large trees.
 pub(crate) const MANY: usize = 1_000_000;
 const DIRECTORIES: usize = 1000;
 
-/// Where the fixtures are.
+/// The directory of the fixtures.
 #[derive(Clone)]
 pub(crate) struct Fixtures {
     pub(crate) folder: PathBuf,
 }
 
 impl Fixtures {
-    /// A GiB of log lines.
+    /// 1 GiB of log lines.
     pub(crate) fn log(&self) -> Result<PathBuf> {
         self.once("log-1g", |path| {
             let mut random = Random(1);
@@ -31,7 +31,7 @@ impl Fixtures {
         })
     }
 
-    /// A GiB in one line: mostly ASCII, with a few characters of two to four bytes in between.
+    /// One line of 1 GiB: mostly ASCII, with some characters of two to four bytes.
     pub(crate) fn long_line(&self) -> Result<PathBuf> {
         self.once("line-1g", |path| {
             let mut random = Random(2);
@@ -43,26 +43,26 @@ impl Fixtures {
         })
     }
 
-    /// A file of `size` bytes that is hole but for a page of lines at its start, middle and end.
+    /// A sparse file of `size` bytes with a page of lines at its start, middle and end.
     pub(crate) fn sparse(&self, name: &str, size: u64) -> Result<PathBuf> {
         self.once(name, |path| {
-            let mut file = File::create(path).map_err(said)?;
+            let mut file = File::create(path).map_err(io_error)?;
             let lines = "a line between holes\n".repeat(SPARSE_LINES);
             for start in [0, size / 2, size - lines.len() as u64] {
-                file.seek(SeekFrom::Start(start)).map_err(said)?;
-                file.write_all(lines.as_bytes()).map_err(said)?;
+                file.seek(SeekFrom::Start(start)).map_err(io_error)?;
+                file.write_all(lines.as_bytes()).map_err(io_error)?;
             }
             Ok(())
         })
     }
 
-    /// Fifty files of a few hundred lines in five directories: a small project.
+    /// A small project: fifty files of 16 KiB in five directories.
     pub(crate) fn project(&self) -> Result<PathBuf> {
         self.once("project-50", |top| {
             let mut random = Random(3);
             for number in 0..50 {
                 let folder = top.join(format!("part-{}", number % 5));
-                fs::create_dir_all(&folder).map_err(said)?;
+                fs::create_dir_all(&folder).map_err(io_error)?;
                 let path = folder.join(format!("file-{number:02}.log"));
                 write_until(&path, 16 * 1024, |line, count| log_line(line, count, &mut random))?;
             }
@@ -70,11 +70,11 @@ impl Fixtures {
         })
     }
 
-    /// Twenty entries: directories, files, and one of them with 2 KiB of text.
+    /// Twenty entries: directories and files, one of them with 2 KiB of text.
     pub(crate) fn small(&self) -> Result<PathBuf> {
         self.once("small-20", |top| {
             for number in 0..4 {
-                fs::create_dir_all(top.join(format!("part-{number}"))).map_err(said)?;
+                fs::create_dir_all(top.join(format!("part-{number}"))).map_err(io_error)?;
             }
             make_files(top, 15)?;
             let mut random = Random(4);
@@ -84,12 +84,12 @@ impl Fixtures {
         })
     }
 
-    /// A thousand directories with 999 files each: a million entries.
+    /// A million entries: a thousand directories with 999 files each.
     pub(crate) fn tree(&self) -> Result<PathBuf> {
         self.once("tree-1m", |top| {
             for directory in 0..DIRECTORIES {
                 let here = top.join(format!("package-{directory:03}"));
-                fs::create_dir_all(&here).map_err(said)?;
+                fs::create_dir_all(&here).map_err(io_error)?;
                 make_files(&here, MANY / DIRECTORIES - 1)?;
             }
             Ok(())
@@ -99,30 +99,30 @@ impl Fixtures {
     /// One directory with a million files.
     pub(crate) fn flat(&self) -> Result<PathBuf> {
         self.once("flat-1m", |top| {
-            fs::create_dir_all(top).map_err(said)?;
+            fs::create_dir_all(top).map_err(io_error)?;
             make_files(top, MANY)
         })
     }
 
-    /// Makes it under another name first, so that what was interrupted is not taken for done.
+    /// Creates the fixture under a temporary name first, so an interrupted run leaves no partial fixture.
     fn once(&self, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let done = self.folder.join(name);
         if done.exists() {
             return Ok(done);
         }
-        println!("== making {name}, once");
+        println!("== creating {name} (once)");
         let unfinished = self.folder.join(format!("{name}.unfinished"));
         if unfinished.is_dir() {
-            fs::remove_dir_all(&unfinished).map_err(said)?;
+            fs::remove_dir_all(&unfinished).map_err(io_error)?;
         }
-        fs::create_dir_all(&self.folder).map_err(said)?;
+        fs::create_dir_all(&self.folder).map_err(io_error)?;
         make(&unfinished)?;
-        fs::rename(&unfinished, &done).map_err(said)?;
+        fs::rename(&unfinished, &done).map_err(io_error)?;
         Ok(done)
     }
 }
 
-/// How many lines each of the three stretches of a sparse file has.
+/// The number of lines in each of the three parts of a sparse file.
 pub(crate) const SPARSE_LINES: usize = 1000;
 
 const WORDS: [&str; 8] =
@@ -152,10 +152,10 @@ fn log_line(line: &mut String, count: u64, random: &mut Random) {
     line.push('\n');
 }
 
-/// Writes pieces of text until the file has exactly `size` bytes. It ends in a newline, because
-/// `wc -l` counts newlines and `read` counts lines: without one they would rightly differ by one.
+/// Writes pieces of text until the file has exactly `size` bytes. The file ends in a newline, because
+/// `wc -l` counts newlines and `read` counts lines; without one the counts differ.
 fn write_until(path: &Path, size: u64, mut piece: impl FnMut(&mut String, u64)) -> Result<()> {
-    let mut file = BufWriter::with_capacity(1 << 20, File::create(path).map_err(said)?);
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(path).map_err(io_error)?);
     let mut text = String::new();
     let (mut written, mut count) = (0, 0);
     loop {
@@ -166,19 +166,19 @@ fn write_until(path: &Path, size: u64, mut piece: impl FnMut(&mut String, u64)) 
             break;
         }
         written += text.len() as u64;
-        file.write_all(text.as_bytes()).map_err(said)?;
+        file.write_all(text.as_bytes()).map_err(io_error)?;
     }
     let rest = usize::try_from(size - written - 1).unwrap_or(0);
-    file.write_all(("x".repeat(rest) + "\n").as_bytes()).map_err(said)?;
-    file.flush().map_err(said)
+    file.write_all(("x".repeat(rest) + "\n").as_bytes()).map_err(io_error)?;
+    file.flush().map_err(io_error)
 }
 
-/// Empty files, made in an order that is not that of their names.
+/// Creates empty files in an order that differs from the order of their names.
 fn make_files(directory: &Path, count: usize) -> Result<()> {
     for index in 0..count {
-        // 7919 is prime and divides no count here, so every number comes once.
+        // 7919 is prime and divides no count, so each number occurs once.
         let number = index * 7919 % count;
-        File::create(directory.join(format!("module_{number:06}.rs"))).map_err(said)?;
+        File::create(directory.join(format!("module_{number:06}.rs"))).map_err(io_error)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The machine of a run, described without its names.
+//! Describes the machine of a run without its host name.
 
 use std::fs;
 
@@ -14,12 +14,12 @@ pub(crate) struct Machine {
     pub(crate) memory_gib: f64,
     pub(crate) kernel: String,
     pub(crate) file_system: String,
-    /// How many wanted a core in the minute before the run: above a few tenths, others work here too.
+    /// Load average of the minute before the run. Above about 0.3, other programs use the CPU too.
     pub(crate) load: String,
 }
 
 impl Machine {
-    /// `folder` is where the fixtures are.
+    /// `folder` is the directory of the fixtures.
     pub(crate) fn describe(folder: &str) -> Result<Machine> {
         let memory_kib: f64 = value("/proc/meminfo", "MemTotal")
             .and_then(|text| text.trim_end_matches(" kB").parse().ok())
@@ -28,12 +28,12 @@ impl Machine {
             processor: value("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".into()),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             memory_gib: (memory_kib / 1024.0 / 102.4).round() / 10.0,
-            kernel: said(&["uname", "-sr"])?,
+            kernel: stdout(&["uname", "-sr"])?,
             load: fs::read_to_string("/proc/loadavg").map_or_else(
                 |_| "unknown".into(),
                 |text| text.chars().take_while(|c| *c != ' ').collect(),
             ),
-            file_system: said(&["stat", "-f", "-c", "%T", folder])?,
+            file_system: stdout(&["stat", "-f", "-c", "%T", folder])?,
         })
     }
 }
@@ -45,6 +45,6 @@ fn value(file: &str, key: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-fn said(words: &[&str]) -> Result<String> {
+fn stdout(words: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output(words)?).trim().to_owned())
 }

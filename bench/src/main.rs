@@ -1,5 +1,5 @@
-//! Measures eyelet beside known tools, in one interleaved run, after checking that the answers are
-//! equal. `cargo xtask bench NAME` builds everything and starts this.
+//! Compares the speed of eyelet with that of known tools in one interleaved run, after checking that the
+//! results are equal. `cargo xtask bench NAME` builds everything and runs this program.
 
 mod benches;
 mod collect_all;
@@ -9,22 +9,22 @@ mod fixtures;
 mod machine;
 mod memory;
 mod options;
-mod race;
 mod reference;
 mod report;
+mod runner;
 mod server;
 mod target;
 
 use std::process::ExitCode;
 
-use options::{Options, Wish};
+use options::{Mode, Options};
 
 type Result<T> = std::result::Result<T, String>;
 
 fn main() -> ExitCode {
-    // A call in this process starts it again as the supervisor of its command.
+    // A call in this process runs this program again as the supervisor of its command.
     eyelet_sandbox::run_if_supervisor();
-    match work() {
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("bench: {message}");
@@ -33,23 +33,27 @@ fn main() -> ExitCode {
     }
 }
 
-fn work() -> Result<()> {
+fn run() -> Result<()> {
     match options::parse(std::env::args().skip(1))? {
-        Wish::Bench(options) => bench(&options),
-        Wish::CollectAll(page) => collect_all::print(&page),
-        Wish::PeakMemory(command) => memory::relay(&command),
+        Mode::Bench(options) => bench(&options),
+        Mode::Help => {
+            println!("{}", options::USAGE);
+            Ok(())
+        }
+        Mode::CollectAll(page) => collect_all::print(&page),
+        Mode::PeakMemory(command) => memory::relay(&command),
     }
 }
 
 fn bench(options: &Options) -> Result<()> {
     let bench = benches::find(&options.name)?;
-    let surroundings = benches::Surroundings::prepare(options)?;
-    let works = (bench.works)(&surroundings)?;
-    let mut run = report::Run::new(bench, &surroundings)?;
-    for work in works {
-        println!("== {}", work.name);
-        run.add(race::run(work, options.rounds)?);
+    let setup = benches::Setup::prepare(options)?;
+    let tasks = (bench.tasks)(&setup)?;
+    let mut report = report::Run::new(bench, &setup)?;
+    for task in tasks {
+        println!("== {}", task.name);
+        report.add(runner::run(task, options.rounds)?);
     }
-    print!("{}", run.markdown());
-    run.write(&options.project.join("bench/runs"))
+    print!("{}", report.markdown());
+    report.write(&options.project.join("bench/runs"))
 }

@@ -1,9 +1,8 @@
-//! The most memory that a process has resident.
+//! Measures the peak resident set size of a process.
 //!
-//! The kernel counts for a child also what its parent had when it started it, so a fresh and small
-//! process stands between: `bench peak-memory PROGRAM ...`. Its own two or three MiB are the least
-//! that can be told. How much of a program is resident differs with the addresses that it happens to
-//! get: what counts is the median of some runs.
+//! The kernel starts a child's peak with the size of its parent, so a small process spawns the program:
+//! `bench peak-memory PROGRAM ...`. Its own size of two or three MiB is the smallest result. The resident
+//! size varies with the addresses that a run gets, so the result is the median of several runs.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use crate::Result;
 use crate::contender::{command, output};
 
-/// How often it is measured, where that does not take long.
+/// The number of runs, if they take less than `LONG` in total.
 const SAMPLES: usize = 15;
 const LONG: Duration = Duration::from_secs(2);
 
@@ -24,7 +23,7 @@ pub(crate) fn peak_of(words: &[String]) -> Result<u64> {
         peaks.push(once(words)?);
     }
     peaks.sort_unstable();
-    peaks.get(peaks.len() / 2).copied().ok_or_else(|| "no run".into())
+    peaks.get(peaks.len() / 2).copied().ok_or_else(|| "no runs".into())
 }
 
 fn once(words: &[String]) -> Result<u64> {
@@ -33,25 +32,28 @@ fn once(words: &[String]) -> Result<u64> {
         .into_iter()
         .chain(words.iter().map(String::as_str))
         .collect();
-    let said = output(&relayed)?;
-    let said = String::from_utf8_lossy(&said);
-    said.trim().parse().map_err(|_| format!("peak-memory said `{said}`"))
+    let printed = output(&relayed)?;
+    let printed = String::from_utf8_lossy(&printed);
+    printed
+        .trim()
+        .parse()
+        .map_err(|_| format!("peak-memory: expected a number of bytes, got `{printed}`"))
 }
 
-/// Runs the command, its output thrown away, and prints its peak in bytes.
+/// Runs the command, discards its output, and prints its peak in bytes.
 pub(crate) fn relay(words: &[String]) -> Result<()> {
     let status = command(words)?.stdout(Stdio::null()).status().map_err(|e| e.to_string())?;
-    // Whether code 1 is a failure is judged where the command is timed.
+    // Timed runs check whether exit code 1 is a failure.
     if !matches!(status.code(), Some(0 | 1)) {
-        return Err(format!("{status}"));
+        return Err(format!("peak-memory: the command failed: {status}"));
     }
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| error.to_string())?;
     println!("{}", usage.max_rss() * 1024);
     Ok(())
 }
 
-/// The path of this very program, to start it again as something else.
+/// The path of this program, which also runs as a peer and as the memory probe.
 pub(crate) fn this_program() -> Result<String> {
     let path = std::env::current_exe().map_err(|error| error.to_string())?;
-    path.into_os_string().into_string().map_err(|_| "this program's path is not UTF-8".into())
+    path.into_os_string().into_string().map_err(|_| "the path of this program is not UTF-8".into())
 }

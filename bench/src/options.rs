@@ -1,23 +1,32 @@
-//! The command line. `cargo xtask bench` writes it, and the bench itself for its own processes.
+//! The command line. `cargo xtask bench` and this program itself call it.
 
 use std::path::PathBuf;
 
 use crate::Result;
 use crate::collect_all::Page;
 
+pub(crate) const USAGE: &str = "\
+usage: cargo xtask bench NAME [--corpus DIR] [--quick]
+
+  NAME          bash, calls, list, read or search
+  --corpus DIR  use the source tree in DIR [default: the Linux source, from apt]
+  --quick       run 3 rounds instead of 9";
+
 const ROUNDS: usize = 9;
 const QUICK_ROUNDS: usize = 3;
 
-/// What this process is for.
-pub(crate) enum Wish {
+/// What this process does.
+pub(crate) enum Mode {
     Bench(Options),
-    /// Be a peer: `collect-all DIR DEPTH OFFSET LIMIT`.
+    /// Print the usage.
+    Help,
+    /// Run as a peer: `collect-all DIR DEPTH OFFSET LIMIT`.
     CollectAll(Page),
-    /// Run a command and tell the most memory that it had: `peak-memory PROGRAM ...`.
+    /// Run a command and print its peak memory: `peak-memory PROGRAM ...`.
     PeakMemory(Vec<String>),
 }
 
-/// A bench to run.
+/// The benchmark to run.
 pub(crate) struct Options {
     pub(crate) name: String,
     /// The top of the repository.
@@ -26,21 +35,22 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
 }
 
-pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Wish> {
-    let name = words.next().ok_or("which bench?")?;
+pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Mode> {
+    let name = words.next().ok_or_else(|| format!("missing benchmark name\n{USAGE}"))?;
     match name.as_str() {
+        "--help" | "-h" => Ok(Mode::Help),
         "collect-all" => collect_all(&words.collect::<Vec<_>>()),
-        "peak-memory" => Ok(Wish::PeakMemory(words.collect())),
-        _ => bench(name, words).map(Wish::Bench),
+        "peak-memory" => Ok(Mode::PeakMemory(words.collect())),
+        _ => bench(name, words).map(Mode::Bench),
     }
 }
 
-fn collect_all(words: &[String]) -> Result<Wish> {
+fn collect_all(words: &[String]) -> Result<Mode> {
     let [directory, depth, offset, limit] = words else {
         return Err("usage: collect-all DIR DEPTH OFFSET LIMIT".into());
     };
-    let number = |word: &String| word.parse().map_err(|_| format!("`{word}` is no number"));
-    Ok(Wish::CollectAll(Page {
+    let number = |word: &String| word.parse().map_err(|_| format!("`{word}` is not a number"));
+    Ok(Mode::CollectAll(Page {
         directory: directory.into(),
         depth: number(depth)?,
         offset: number(offset)?,
@@ -51,7 +61,7 @@ fn collect_all(words: &[String]) -> Result<Wish> {
 fn bench(name: String, mut words: impl Iterator<Item = String>) -> Result<Options> {
     let mut options = Options {
         name,
-        project: std::env::current_dir().map_err(said)?,
+        project: std::env::current_dir().map_err(io_error)?,
         corpus: None,
         rounds: ROUNDS,
     };
@@ -59,16 +69,18 @@ fn bench(name: String, mut words: impl Iterator<Item = String>) -> Result<Option
         match word.as_str() {
             "--quick" => options.rounds = QUICK_ROUNDS,
             "--corpus" => {
-                let directory = PathBuf::from(words.next().ok_or("--corpus needs a directory")?);
-                options.corpus = Some(directory.canonicalize().map_err(said)?);
+                let directory = PathBuf::from(words.next().ok_or("--corpus requires a directory")?);
+                let resolved = directory.canonicalize();
+                let failed = |error| format!("--corpus {}: {error}", directory.display());
+                options.corpus = Some(resolved.map_err(failed)?);
             }
-            _ => return Err(format!("unknown argument `{word}`; known: --corpus DIR, --quick")),
+            _ => return Err(format!("unknown argument `{word}`; use --corpus DIR or --quick")),
         }
     }
     Ok(options)
 }
 
-/// An error of the system as a message.
-pub(crate) fn said(error: std::io::Error) -> String {
+/// The message of a system error.
+pub(crate) fn io_error(error: std::io::Error) -> String {
     error.to_string()
 }

@@ -1,4 +1,5 @@
-//! A run as a table and as data: printed, and written to `bench/runs/<date>/NAME.{md,json}`.
+//! The report of a run: printed as Markdown, and written as Markdown and JSON to
+//! `bench/runs/<date>/NAME.{md,json}`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,12 +8,12 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::Result;
-use crate::benches::{Bench, Surroundings};
+use crate::benches::{Bench, Setup};
 use crate::contender::{output, version};
 use crate::corpus::About;
 use crate::machine::Machine;
-use crate::options::said;
-use crate::race::Measured;
+use crate::options::io_error;
+use crate::runner::Measured;
 use crate::target::{MEBIBYTE, number};
 
 #[derive(Debug, Serialize)]
@@ -25,85 +26,86 @@ pub(crate) struct Run {
     corpus: Option<About>,
     versions: Vec<String>,
     notes: &'static [&'static str],
-    works: Vec<Measured>,
+    tasks: Vec<Measured>,
 }
 
 impl Run {
-    pub(crate) fn new(bench: &Bench, surroundings: &Surroundings) -> Result<Run> {
+    pub(crate) fn new(bench: &Bench, setup: &Setup) -> Result<Run> {
         let line = |words: &[&str]| -> Result<String> {
             Ok(String::from_utf8_lossy(&output(words)?).trim().to_owned())
         };
-        let mut versions = vec![version(&surroundings.eyelet)?];
+        let mut versions = vec![version(&setup.eyelet)?];
         for peer in bench.peers {
             versions.push(version(peer)?);
         }
-        let folder = surroundings.fixtures.folder.to_string_lossy();
+        let folder = setup.fixtures.folder.to_string_lossy();
         Ok(Run {
             bench: bench.name,
             date: line(&["date", "-u", "+%F"])?,
             commit: line(&["git", "describe", "--always", "--dirty"])
                 .unwrap_or_else(|_| "unknown".into()),
-            rounds: surroundings.rounds,
+            rounds: setup.rounds,
             machine: Machine::describe(&folder)?,
-            corpus: surroundings.corpus.as_ref().map(|corpus| corpus.about.clone()),
+            corpus: setup.corpus.as_ref().map(|corpus| corpus.about.clone()),
             versions,
             notes: bench.notes,
-            works: Vec::new(),
+            tasks: Vec::new(),
         })
     }
 
     pub(crate) fn add(&mut self, measured: Measured) {
-        self.works.push(measured);
+        self.tasks.push(measured);
     }
 
     pub(crate) fn markdown(&self) -> String {
         let mut text = self.head();
-        text.push_str("\n## Measured\n\n| work | who | unit | median | p99 | ");
-        text.push_str("minimum | maximum | peak MiB |\n|---|---|---|---:|---:|---:|---:|---:|\n");
-        for measured in &self.works {
-            for times in &measured.contenders {
-                let peak = times
+        text.push_str("\n## Results\n\n| task | program | unit | median | p99 | ");
+        text.push_str("min | max | peak MiB |\n|---|---|---|---:|---:|---:|---:|---:|\n");
+        for measured in &self.tasks {
+            for summary in &measured.contenders {
+                let peak = summary
                     .peak_memory_bytes
                     .map_or("–".into(), |bytes| format!("{:.1}", bytes as f64 / MEBIBYTE));
                 let _ = writeln!(
                     text,
                     "| {} | {} | {} | {} | {} | {} | {} | {peak} |",
-                    measured.work,
-                    times.name,
+                    measured.task,
+                    summary.name,
                     measured.unit,
-                    number(times.median),
-                    times.percentile_99.map_or("–".into(), number),
-                    number(times.minimum),
-                    number(times.maximum)
+                    number(summary.median),
+                    summary.p99.map_or("–".into(), number),
+                    number(summary.min),
+                    number(summary.max)
                 );
             }
         }
-        text.push_str("\n## Ratios: how many times as much the peer takes\n\n");
-        text.push_str("| work | ours | peer | of medians | of minima |\n|---|---|---|---:|---:|\n");
-        for measured in &self.works {
+        text.push_str("\n## Ratios\n\nThe peer's number divided by eyelet's. ");
+        text.push_str("Above 1, eyelet is faster or uses less.\n\n");
+        text.push_str("| task | eyelet | peer | medians | minimums |\n|---|---|---|---:|---:|\n");
+        for measured in &self.tasks {
             for ratio in &measured.ratios {
                 let _ = writeln!(
                     text,
                     "| {} | {} | {} | {:.2} | {:.2} |",
-                    measured.work, ratio.ours, ratio.peer, ratio.medians, ratio.minima
+                    measured.task, ratio.ours, ratio.peer, ratio.medians, ratio.minimums
                 );
             }
         }
-        text.push_str("\n## Targets\n\n| work | what | measured | target | reached |\n");
+        text.push_str("\n## Targets\n\n| task | metric | measured | target | met |\n");
         text.push_str("|---|---|---:|---:|---|\n");
-        for measured in &self.works {
+        for measured in &self.tasks {
             for verdict in &measured.verdicts {
-                let reached = if verdict.reached { "yes" } else { "NO" };
+                let met = if verdict.reached { "yes" } else { "NO" };
                 let _ = writeln!(
                     text,
-                    "| {} | {} | {} | {} | {reached} |",
-                    measured.work, verdict.what, verdict.measured, verdict.target
+                    "| {} | {} | {} | {} | {met} |",
+                    measured.task, verdict.what, verdict.measured, verdict.target
                 );
             }
         }
-        text.push_str("\n## Checked before timing\n\n");
-        for measured in &self.works {
-            let _ = writeln!(text, "- {}: {}", measured.work, measured.checked);
+        text.push_str("\n## Checks before timing\n\n");
+        for measured in &self.tasks {
+            let _ = writeln!(text, "- {}: {}", measured.task, measured.checked);
         }
         text
     }
@@ -111,12 +113,13 @@ impl Run {
     fn head(&self) -> String {
         let Machine { processor, cores, memory_gib, kernel, file_system, load } = &self.machine;
         let mut text = format!(
-            "# {}, {}\n\n- Commit {}; {} rounds, interleaved, page cache warm\n",
+            "# Benchmark `{}`, {}\n\n- Commit {}; {} interleaved rounds; warm page cache\n",
             self.bench, self.date, self.commit, self.rounds
         );
         let _ = writeln!(
             text,
-            "- {processor}, {cores} cores, {memory_gib} GiB, {kernel}, {file_system}; load {load} when it started"
+            "- {processor}, {cores} cores, {memory_gib} GiB of memory, {kernel}, {file_system}; \
+             load average {load} at the start"
         );
         let _ = writeln!(text, "- {}", self.versions.join("; "));
         if let Some(About { name, files, bytes }) = &self.corpus {
@@ -130,9 +133,9 @@ impl Run {
 
     pub(crate) fn write(&self, runs: &Path) -> Result<()> {
         let folder = runs.join(&self.date);
-        fs::create_dir_all(&folder).map_err(said)?;
+        fs::create_dir_all(&folder).map_err(io_error)?;
         let json = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
-        fs::write(folder.join(format!("{}.json", self.bench)), json + "\n").map_err(said)?;
-        fs::write(folder.join(format!("{}.md", self.bench)), self.markdown()).map_err(said)
+        fs::write(folder.join(format!("{}.json", self.bench)), json + "\n").map_err(io_error)?;
+        fs::write(folder.join(format!("{}.md", self.bench)), self.markdown()).map_err(io_error)
     }
 }

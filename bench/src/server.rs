@@ -1,4 +1,4 @@
-//! A client of MCP over stdio, the same for every server: a line out, a line in.
+//! An MCP client over stdio, the same for each server: it writes a line and reads a line.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::Result;
 use crate::contender::command;
-use crate::options::said;
+use crate::options::io_error;
 
-/// A server that runs. Dropped, it ends.
+/// A running server. Dropping it stops the server.
 pub(crate) struct Server {
     child: Child,
     input: Option<ChildStdin>,
@@ -23,14 +23,14 @@ pub(crate) struct Server {
     background: Vec<u64>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) tool: &'static str,
     pub(crate) arguments: Value,
 }
 
-/// What is looked at of every message.
+/// The fields that the client reads of each message.
 #[derive(Deserialize)]
 struct Outline {
     id: Option<u64>,
@@ -39,7 +39,7 @@ struct Outline {
 }
 
 impl Server {
-    /// Starts it and opens the conversation. Nothing of that is timed.
+    /// Starts the server and initializes the session, outside the timing.
     pub(crate) fn start(words: &[String]) -> Result<Server> {
         let mut server = Server::spawn(words)?;
         server.open()?;
@@ -51,11 +51,11 @@ impl Server {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| format!("{}: {error}", words[0]))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let output = BufReader::with_capacity(1 << 16, output.ok_or("no stdout")?);
+        let output = BufReader::with_capacity(1 << 16, output.ok_or("the server has no stdout")?);
         Ok(Server { child, input, output, last_id: 0, background: Vec::new() })
     }
 
-    /// The opening as clients have it. It has been answered when this returns.
+    /// Initializes the session as clients do, and waits for the reply.
     pub(crate) fn open(&mut self) -> Result<()> {
         let about = json!({
             "protocolVersion": "2025-06-18",
@@ -63,10 +63,10 @@ impl Server {
             "clientInfo": { "name": "eyelet-bench", "version": "1" }
         });
         self.ask("initialize", &about)?;
-        self.tell("notifications/initialized", &json!({}))
+        self.notify("notifications/initialized", &json!({}))
     }
 
-    /// Asks and waits: how long it took in milliseconds, and what it answered.
+    /// Sends a request and waits. Returns the time in milliseconds and the result.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Result<(f64, Value)> {
         let (id, line) = self.request(method, params);
         let mut answer = Vec::new();
@@ -83,7 +83,7 @@ impl Server {
         }
     }
 
-    /// Calls a tool: how long it took, and the text that a model sees.
+    /// Calls a tool. Returns the time in milliseconds and the text for the model.
     pub(crate) fn call(&mut self, call: &Call) -> Result<(f64, String)> {
         let (time, result) = self.ask("tools/call", &call.params())?;
         match result.pointer("/content/0/text").and_then(Value::as_str) {
@@ -92,7 +92,7 @@ impl Server {
         }
     }
 
-    /// Starts calls that go on by themselves, and waits until each of them has told of progress.
+    /// Starts calls that run in the background, and waits until each has reported progress.
     pub(crate) fn call_in_background(&mut self, call: &Call, count: usize) -> Result<()> {
         for _ in 0..count {
             let mut params = call.params();
@@ -115,23 +115,23 @@ impl Server {
         Ok(())
     }
 
-    /// Calls in turn, so many of them without an answer at any time: what each of them took.
+    /// Makes `count` calls with `width` of them in flight. Returns the time of each.
     pub(crate) fn call_many(
         &mut self,
         calls: &[Call],
         width: usize,
         count: usize,
     ) -> Result<Vec<f64>> {
-        let mut asked = HashMap::new();
+        let mut pending = HashMap::new();
         let mut times = Vec::with_capacity(count);
         let mut next = calls.iter().cycle().take(count);
         let mut answer = Vec::new();
         while times.len() < count {
-            while asked.len() < width
+            while pending.len() < width
                 && let Some(call) = next.next()
             {
                 let (id, line) = self.request("tools/call", &call.params());
-                asked.insert(id, Instant::now());
+                pending.insert(id, Instant::now());
                 self.write(&line)?;
             }
             self.read(&mut answer)?;
@@ -140,7 +140,7 @@ impl Server {
             if method.is_some() {
                 continue;
             }
-            let start = id.and_then(|id| asked.remove(&id));
+            let start = id.and_then(|id| pending.remove(&id));
             match (start, result) {
                 (Some(start), Some(result)) if result.get("isError") != Some(&json!(true)) => {
                     times.push((now - start).as_secs_f64() * 1000.0);
@@ -151,16 +151,17 @@ impl Server {
         Ok(times)
     }
 
-    /// What it has resident now, in MiB.
+    /// The current resident set size in MiB.
     pub(crate) fn resident(&self) -> Result<f64> {
         let path = format!("/proc/{}/status", self.child.id());
-        let status = fs::read_to_string(path).map_err(said)?;
+        let status = fs::read_to_string(path).map_err(io_error)?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
-        kib.map(|kib| kib / 1024.0).ok_or_else(|| "no VmRSS".into())
+        kib.map(|kib| kib / 1024.0)
+            .ok_or_else(|| "cannot read the memory of the server: /proc reports no VmRSS".into())
     }
 
-    fn tell(&mut self, method: &str, params: &Value) -> Result<()> {
+    fn notify(&mut self, method: &str, params: &Value) -> Result<()> {
         self.write(&line(&json!({ "jsonrpc": "2.0", "method": method, "params": params })))
     }
 
@@ -171,13 +172,13 @@ impl Server {
     }
 
     fn write(&mut self, line: &[u8]) -> Result<()> {
-        self.input.as_mut().ok_or("ended")?.write_all(line).map_err(said)
+        self.input.as_mut().ok_or("the server has stopped")?.write_all(line).map_err(io_error)
     }
 
     fn read(&mut self, line: &mut Vec<u8>) -> Result<()> {
         line.clear();
-        match self.output.read_until(b'\n', line).map_err(said)? {
-            0 => Err("the server ended".into()),
+        match self.output.read_until(b'\n', line).map_err(io_error)? {
+            0 => Err("the server closed its stdout".into()),
             _ => Ok(()),
         }
     }
@@ -185,7 +186,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The end of the input is how a client ends a server; who does not heed it is killed.
+        // A client stops a server by closing its stdin. If the server keeps running, kill it.
         self.input = None;
         for _ in 0..300 {
             if matches!(self.child.try_wait(), Ok(Some(_))) {

@@ -1,29 +1,29 @@
-//! What is to be reached, and whether it was.
+//! Targets, and whether a run met them.
 
 use serde::Serialize;
 
-/// A number to reach.
+/// A target. Each `who` is a contender of ours.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
-    /// Ours is at least this many times as fast as the peer, by medians.
+    /// Ours is at least `times` times as fast as the peer, by medians.
     Faster { than: &'static str, times: f64 },
-    /// The median of this contender of ours is at most so much, in the unit of the work.
+    /// The median is at most `most`, in the unit of the task.
     Within { who: &'static str, most: f64 },
-    /// 99 of 100 samples of this contender of ours are at most so much.
-    NearlyAllWithin { who: &'static str, most: f64 },
-    /// Each sample of this contender of ours is at most so much.
-    Always { who: &'static str, most: f64 },
-    /// The peak of this contender of ours is at most so much.
+    /// The 99th percentile is at most `most`.
+    P99Within { who: &'static str, most: f64 },
+    /// The maximum is at most `most`.
+    MaxWithin { who: &'static str, most: f64 },
+    /// The peak memory is at most `mebibytes`.
     Memory { who: &'static str, mebibytes: f64 },
-    /// Ours takes at most this many times as long as the peer, by medians.
-    AtMost { of: &'static str, times: f64 },
-    /// The peak of this contender of ours is at most so much above that of another.
-    Growth { who: &'static str, above: &'static str, mebibytes: f64 },
-    /// The peak of this contender of ours is not above that of the peer.
-    MemoryOf { who: &'static str, peer: &'static str },
+    /// Ours takes at most `times` times as long as the peer, by medians.
+    SlowerAtMost { of: &'static str, times: f64 },
+    /// The peak memory is at most `mebibytes` above that of another contender.
+    MemoryGrowth { who: &'static str, above: &'static str, mebibytes: f64 },
+    /// The peak memory is at most that of the peer.
+    MemoryOfPeer { who: &'static str, peer: &'static str },
 }
 
-/// A target with what was measured.
+/// A target and the measured value.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Verdict {
     pub(crate) what: String,
@@ -43,7 +43,7 @@ impl Verdict {
     }
 }
 
-/// With as many places as say something.
+/// Formats with three decimals below 1 and two above.
 pub(crate) fn number(number: f64) -> String {
     if number < 1.0 { format!("{number:.3}") } else { format!("{number:.2}") }
 }

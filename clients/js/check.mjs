@@ -1,4 +1,4 @@
-// The official TypeScript clients, 1.x and 2.x, against `eyelet mcp`.
+// Tests `eyelet mcp` with the official TypeScript SDKs 1.x and 2.x.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ async function check(name, sdk, options) {
     );
     assert.ok(many.every((reply) => !reply.isError));
     await client.close();
-    console.log(`${name}: opening, tools, calls, errors, 40 at once`);
+    console.log(`${name}: handshake, tools, calls, errors and 40 concurrent calls passed`);
   } finally {
     rmSync(folder, { recursive: true });
   }

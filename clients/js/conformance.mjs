@@ -1,7 +1,8 @@
-// Scenarios of the conformance suite against a server over HTTP: `conformance.mjs SCENARIO… -- PROGRAM ARGUMENT…`.
-// The origin of the suite's requests is added as the last argument.
+// Runs scenarios of the MCP conformance suite against a server over HTTP.
+// Usage: conformance.mjs SCENARIO... -- PROGRAM ARGUMENT...
+// Adds the origin of the suite's requests as the last argument of PROGRAM.
 //
-// The suite cannot send a token, so a proxy adds it; everything else passes through unchanged.
+// The suite cannot send a token, so a proxy adds it. The proxy changes nothing else.
 
 import { spawn } from 'node:child_process';
 import http from 'node:http';
@@ -15,15 +16,15 @@ const [program, ...args] = words.slice(words.indexOf('--') + 1);
 let target, token;
 const proxy = http.createServer((request, response) => {
   const headers = { ...request.headers, authorization: `Bearer ${token}` };
-  const onward = http.request(
+  const forwarded = http.request(
     { host: target.hostname, port: target.port, method: request.method, path: request.url, headers },
-    (answer) => {
-      response.writeHead(answer.statusCode, answer.headers);
-      answer.pipe(response);
+    (reply) => {
+      response.writeHead(reply.statusCode, reply.headers);
+      reply.pipe(response);
     },
   );
-  onward.on('error', () => response.destroy());
-  request.pipe(onward);
+  forwarded.on('error', () => response.destroy());
+  request.pipe(forwarded);
 });
 await new Promise((ready) => proxy.listen(0, '127.0.0.1', ready));
 const { port } = proxy.address();
@@ -39,14 +40,14 @@ try {
     const run = spawn(process.execPath, [fileURLToPath(entry), 'server', '--url', url, '--scenario', scenario], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let said = '';
-    run.stdout.on('data', (data) => (said += data));
-    run.stderr.on('data', (data) => (said += data));
+    let printed = '';
+    run.stdout.on('data', (data) => (printed += data));
+    run.stderr.on('data', (data) => (printed += data));
     const code = await new Promise((ended) => run.on('close', ended));
-    // The suite counts its checks, and warns of what it only recommends.
-    const counts = said.match(/^Passed: .*$/m)?.[0] ?? 'no count';
+    // The suite prints the number of passed checks, and warnings for recommendations.
+    const counts = printed.match(/^Passed: .*$/m)?.[0] ?? 'no result';
     const passed = code === 0 && /^Passed: [1-9]/.test(counts);
-    console.log(`conformance ${scenario}: ${passed ? counts : said}`);
+    console.log(`conformance ${scenario}: ${passed ? counts : printed}`);
     if (!passed) failed.push(scenario);
   }
   proxy.close();

@@ -1,4 +1,4 @@
-"""The official Python client against `eyelet mcp`, with both openings."""
+"""Tests `eyelet mcp` with the official Python SDK, with both handshakes."""
 
 import asyncio
 import pathlib
@@ -46,7 +46,7 @@ def main() -> None:
         pathlib.Path(folder, "src", "b.txt").write_text("three\n")
         asyncio.run(check(eyelet, folder, "legacy", "2025-11-25"))
         asyncio.run(check(eyelet, folder, "auto", "2026-07-28"))
-    print("python: both openings, tools, calls, errors, roots")
+    print("python: both handshakes, tools, calls, errors and roots passed")
 
 
 main()

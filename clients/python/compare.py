@@ -1,8 +1,10 @@
-"""What servers answer to the same hard questions: `compare.py TREE BIG SCRATCH -- PROGRAM ARGUMENT… [-- PROGRAM …]`.
+"""Compares how MCP servers handle difficult calls.
 
-TREE is a large source tree, BIG a file of one line of 1 GiB, SCRATCH an empty folder; the servers have to be allowed all
-three. Each question goes to a new server, with the first of the known tools that the server has. The numbers in the table
-of README.md come from here.
+Usage: compare.py TREE BIG SCRATCH -- PROGRAM ARGUMENT... [-- PROGRAM ARGUMENT...]
+
+TREE is a large source tree, BIG a file with one line of 1 GiB, SCRATCH an empty directory. Each server must have access
+to all three. Each case starts a new server and calls the first listed tool that the server has. The table in README.md
+uses these numbers. The variable TIMEOUT sets the timeout of a call in seconds [default: 60].
 """
 
 import json
@@ -13,11 +15,11 @@ import subprocess
 import sys
 import time
 
-PATIENCE = int(os.environ.get("PATIENCE", "60"))
+TIMEOUT = int(os.environ.get("TIMEOUT", "60"))
 CHILD = "45.317"
 
-# For each question the tools that can answer it, by name, and their arguments.
-QUESTIONS = {
+# For each case, the tools that can do it and their arguments.
+CASES = {
     "whole tree": [
         ("list_dir", lambda at: {"dir_path": at.tree, "depth": 99, "limit": 1000000}),
         ("directory_tree", lambda at: {"path": at.tree}),
@@ -33,12 +35,12 @@ QUESTIONS = {
         ("read_text_file", lambda at: {"path": at.big}),
         ("read_file", lambda at: {"path": at.big}),
     ],
-    "a FIFO": [
+    "FIFO": [
         ("read", lambda at: {"path": at.fifo}),
         ("read_text_file", lambda at: {"path": at.fifo}),
         ("read_file", lambda at: {"path": at.fifo}),
     ],
-    "a listing after four FIFOs": [
+    "listing after four FIFOs": [
         ("list_dir", lambda at: {"dir_path": at.scratch}),
         ("list_directory", lambda at: {"path": at.scratch}),
     ],
@@ -49,7 +51,7 @@ QUESTIONS = {
 }
 
 
-class Places:
+class Paths:
     def __init__(self, tree: str, big: str, scratch: str):
         self.tree, self.big, self.scratch, self.fifo = tree, big, scratch, scratch + "/fifo"
 
@@ -69,9 +71,9 @@ class Server:
         self.process.stdin.flush()
 
     def ask(self, number: int, method: str, params: dict) -> bytes | None:
-        """The line with the answer; none where it does not come in time or the server ends."""
+        """Sends a request. Returns the line of the reply, None after the timeout, or b"" if the server exits."""
         self.send({"id": number, "method": method, "params": params})
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         searched = 0
         while True:
             newline = self.rest.find(b"\n", searched)
@@ -95,25 +97,25 @@ class Server:
         try:
             status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
             kibibytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
-            return f"{int(kibibytes) // 1024} MiB at most"
+            return f"{int(kibibytes) // 1024} MiB peak"
         except (OSError, StopIteration):
-            return "gone"
+            return "exited"
 
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
 
 
-def told(line: bytes | None, seconds: float, peak: str) -> str:
+def describe(line: bytes | None, seconds: float, peak: str) -> str:
     if line is None:
-        return f"no answer in {PATIENCE} s ({peak})"
+        return f"no reply in {TIMEOUT} s ({peak})"
     if not line:
-        return "the server dies"
+        return "the server exited"
     start = line[:300].decode(errors="replace") + " … " + line[-200:].decode(errors="replace")
-    return f"{len(line):,} bytes of reply in {seconds:.2f} s ({peak}) {start if len(line) > 500 else line.decode()}"
+    return f"{len(line):,} bytes in {seconds:.2f} s ({peak}) {start if len(line) > 500 else line.decode()}"
 
 
-def child_lives() -> bool:
+def child_runs() -> bool:
     for process in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if process.read_bytes() == f"sleep\0{CHILD}\0".encode():
@@ -123,28 +125,28 @@ def child_lives() -> bool:
     return False
 
 
-def find(question: str, names: set[str]):
-    return next(((tool, make) for tool, make in QUESTIONS[question] if tool in names), None)
+def find(case: str, names: set[str]):
+    return next(((tool, make) for tool, make in CASES[case] if tool in names), None)
 
 
-def ask(command: list[str], question: str, at: Places) -> str:
+def ask(command: list[str], case: str, at: Paths) -> str:
     server = Server(command)
     try:
         listed = json.loads(server.ask(2, "tools/list", {}))["result"]["tools"]
         names = {tool["name"] for tool in listed}
-        way = find(question, names)
-        if way is None:
-            return "has no tool for it"
-        if "after four" in question:
-            tool, make = find("a FIFO", names)
+        found = find(case, names)
+        if found is None:
+            return "no tool for this case"
+        if "after four" in case:
+            tool, make = find("FIFO", names)
             for number in range(10, 14):
                 server.send({"id": number, "method": "tools/call", "params": {"name": tool, "arguments": make(at)}})
         start = time.monotonic()
-        line = server.ask(3, "tools/call", {"name": way[0], "arguments": way[1](at)})
-        answer = told(line, time.monotonic() - start, server.peak())
-        if question == "background child":
-            answer += "; the child lives on" if child_lives() else "; the child is gone"
-        return answer
+        line = server.ask(3, "tools/call", {"name": found[0], "arguments": found[1](at)})
+        reply = describe(line, time.monotonic() - start, server.peak())
+        if case == "background child":
+            reply += "; the child still runs" if child_runs() else "; the child no longer runs"
+        return reply
     finally:
         server.close()
 
@@ -154,11 +156,11 @@ def main() -> None:
     servers = []
     for word in rest:
         servers.append([]) if word == "--" else servers[-1].append(word)
-    at = Places(tree, big, scratch)
+    at = Paths(tree, big, scratch)
     os.mkfifo(at.fifo)
     for command in servers:
-        for question in QUESTIONS:
-            print(f"{' '.join(command[:2])}, {question}: {ask(command, question, at)}", flush=True)
+        for case in CASES:
+            print(f"{' '.join(command[:2])}, {case}: {ask(command, case, at)}", flush=True)
 
 
 main()

@@ -1,12 +1,12 @@
-//! Calls in which one system call fails: `strace` makes the first, the second, and so on, answer with an error.
+//! Makes single system calls fail in tool calls: `strace` returns an error from the first, second, ... call.
 //!
-//! Whatever fails, a call ends in time, with the right answer or one that says what is wrong. A command reaches nothing
-//! that it must not reach, and what it made of protected paths is undone or told. All combinations would take
-//! hours; a run takes as many as there is time for, others each time.
+//! Whichever system call fails, the tool call must return in time, with the right reply or an error. A command must not
+//! access anything outside its sandbox, and its changes to protected paths are restored or reported. All combinations
+//! would take hours, so each run tests a different part of them within its time limit.
 
 mod commands;
-mod floods;
-mod looks;
+mod file_tools;
+mod long_output;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,49 +18,49 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::test::{built, is_root};
 use crate::workspace::Workspace;
 
-/// Other than root, who is told apart by hardly any check.
+/// The second user, because root passes most permission checks.
 const USER: u32 = 65534;
-/// How long all of it takes unless asked.
+/// The default duration of a run.
 const SECONDS: u64 = 900;
-/// A call that takes longer than its time and this is late.
+/// The timeout of a call in seconds, well above its own `timeout_secs`.
 const LONG: &str = "25";
-/// How many scenes there are.
-const SCENES: usize = 4;
-/// The last of equal system calls that is made to fail.
+/// The number of scenarios.
+const SCENARIOS: usize = 4;
+/// At most this many calls of the same system call fail, one per run.
 const MOST: usize = 130;
 
 const ERRORS: &[&str] = &[
     "EINTR", "EAGAIN", "EIO", "ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EACCES", "EPERM", "ENOSYS",
 ];
 
-/// One system call that fails in one way.
+/// One failing system call and its error.
 struct Fault {
     call: String,
     error: &'static str,
     number: usize,
 }
 
-/// Something to run again and again, and what must hold each time.
-trait Scene {
+/// A tool call to repeat, and the conditions that must hold each time.
+trait Scenario {
     fn name(&self) -> String;
-    /// Makes everything as it was.
-    fn lay(&self) -> Result<(), String>;
+    /// Restores the initial state.
+    fn reset(&self) -> Result<(), String>;
     fn command(&self) -> Vec<String>;
-    /// The system calls that fail, and how.
+    /// The system calls to fail, and the errors.
     fn faults(&self) -> (&'static [&'static str], &'static [&'static str]);
-    /// What does not hold.
+    /// The conditions that do not hold.
     fn complaints(&self, seen: &Seen) -> Vec<String>;
 }
 
-/// What can be seen of one call.
+/// The result of one call.
 struct Seen {
-    /// None where a signal ended it.
+    /// `None` if a signal killed the process.
     code: Option<i32>,
     stdout: String,
     stderr: String,
 }
 
-/// Where calls are made, and as whom.
+/// The directory and the user of the calls.
 #[derive(Clone)]
 struct Stage {
     top: PathBuf,
@@ -71,66 +71,73 @@ struct Stage {
 pub(crate) fn check(workspace: &Workspace, words: &[&str]) -> Result<(), String> {
     let seconds = match words {
         [] => SECONDS,
-        [seconds] => seconds.parse().map_err(|error| format!("{seconds}: {error}"))?,
-        [_, other, ..] => return Err(format!("one number of seconds, not `{other}` as well")),
+        [seconds] => seconds
+            .parse()
+            .map_err(|error| format!("invalid number of seconds `{seconds}`: {error}"))?,
+        [_, other, ..] => {
+            return Err(format!(
+                "unexpected argument `{other}`; usage: cargo xtask faults [SECONDS]"
+            ));
+        }
     };
     let strace = Command::new("strace").arg("-V").stdout(Stdio::null()).status();
     if !strace.is_ok_and(|status| status.success()) {
-        return Err("strace is missing on this machine".to_owned());
+        return Err("strace is missing; install it with apt-get install strace".to_owned());
     }
     let built = built(workspace)?.eyelet;
     let users: &[Option<u32>] = if is_root() { &[None, Some(USER)] } else { &[None] };
-    let shares = SCENES * users.len();
+    let shares = SCENARIOS * users.len();
     let share = Duration::from_secs(seconds) / u32::try_from(shares).unwrap_or(1);
     let mut bad = 0;
     for user in users {
         let stage = Stage::new(&built, *user)?;
-        let scenes: [Box<dyn Scene>; SCENES] = [
+        let scenarios: [Box<dyn Scenario>; SCENARIOS] = [
             Box::new(commands::Commands::new(&stage, &[])?),
             Box::new(commands::Commands::new(&stage, &["--force-tier2"])?),
-            Box::new(floods::Floods::new(&stage)),
-            Box::new(looks::Looks::new(&stage)?),
+            Box::new(long_output::LongOutput::new(&stage)),
+            Box::new(file_tools::FileTools::new(&stage)?),
         ];
-        for scene in scenes {
-            bad += sweep(&stage, scene.as_ref(), share)?;
+        for scenario in scenarios {
+            bad += sweep(&stage, scenario.as_ref(), share)?;
         }
         fs::remove_dir_all(&stage.top)
             .map_err(|error| format!("{}: {error}", stage.top.display()))?;
     }
-    if bad == 0 { Ok(()) } else { Err(format!("{bad} calls did not hold what they promise")) }
+    if bad == 0 { Ok(()) } else { Err(format!("{bad} calls failed the checks")) }
 }
 
-/// Runs a scene with faults for so long. Returns how often something did not hold.
-fn sweep(stage: &Stage, scene: &dyn Scene, time: Duration) -> Result<usize, String> {
-    scene.lay()?;
-    let plain = scene.complaints(&stage.run(&[], &scene.command())?);
+/// Runs a scenario with faults for `time`. Returns the number of calls that failed the checks.
+fn sweep(stage: &Stage, scenario: &dyn Scenario, time: Duration) -> Result<usize, String> {
+    scenario.reset()?;
+    let plain = scenario.complaints(&stage.run(&[], &scenario.command())?);
     if !plain.is_empty() {
-        return Err(format!("{} without any fault: {plain:?}", scene.name()));
+        return Err(format!("{} fails without injected faults: {plain:?}", scenario.name()));
     }
-    scene.lay()?;
-    let faults = faults(stage, scene)?;
+    scenario.reset()?;
+    let faults = faults(stage, scenario)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let first = usize::try_from(now).unwrap_or(0);
     let until = Instant::now() + time;
     let (mut runs, mut bad) = (0, 0);
-    // A large prime leads to all of them, and to different ones soon.
+    // Steps of a large prime visit all faults and spread early ones over the list.
     let order = (0..faults.len()).map(|index| (first + index * 7919) % faults.len().max(1));
     for fault in order.filter_map(|index| faults.get(index)) {
         if Instant::now() >= until {
             break;
         }
-        scene.lay()?;
+        scenario.reset()?;
         let Fault { call, error, number } = fault;
         let inject = format!("inject={call}:error={error}:when={number}");
         let trace = format!("trace={call}");
         let strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
-        let seen = stage.run(&strace, &scene.command())?;
-        let mut complaints = scene.complaints(&seen);
+        let seen = stage.run(&strace, &scenario.command())?;
+        let mut complaints = scenario.complaints(&seen);
         match seen.code {
-            Some(124 | 137) => complaints.push("it does not end".to_owned()),
-            Some(101) | None => {
-                complaints.push(format!("it died: {:?} {}", seen.code, seen.stderr))
-            }
+            Some(124 | 137) => complaints.push("timed out".to_owned()),
+            Some(101) | None => complaints.push(format!(
+                "panicked or killed by a signal: exit code {:?}, {}",
+                seen.code, seen.stderr
+            )),
             Some(_) => {}
         }
         runs += 1;
@@ -142,17 +149,17 @@ fn sweep(stage: &Stage, scene: &dyn Scene, time: Duration) -> Result<usize, Stri
             );
         }
     }
-    println!("   {}: {runs} of {} faults, {bad} bad", scene.name(), faults.len());
+    println!("   {}: {runs} of {} faults tested, {bad} failed", scenario.name(), faults.len());
     Ok(bad)
 }
 
-/// Every fault that can happen: each system call as often as one process makes it.
-fn faults(stage: &Stage, scene: &dyn Scene) -> Result<Vec<Fault>, String> {
+/// All possible faults: each system call as often as one process makes it.
+fn faults(stage: &Stage, scenario: &dyn Scenario) -> Result<Vec<Fault>, String> {
     let logs = stage.folder("logs")?;
     let strace =
         ["strace".to_owned(), "-ff".to_owned(), "-o".to_owned(), format!("{}/log", logs.display())];
     let strace: Vec<_> = strace.iter().map(String::as_str).collect();
-    stage.run(&strace, &scene.command())?;
+    stage.run(&strace, &scenario.command())?;
     let mut most: BTreeMap<String, usize> = BTreeMap::new();
     for entry in fs::read_dir(&logs).map_err(|error| error.to_string())? {
         let path = entry.map_err(|error| error.to_string())?.path();
@@ -167,7 +174,7 @@ fn faults(stage: &Stage, scene: &dyn Scene) -> Result<Vec<Fault>, String> {
             *most = count.max(*most);
         }
     }
-    let (calls, errors) = scene.faults();
+    let (calls, errors) = scenario.faults();
     let mut faults = Vec::new();
     for (call, count) in most.iter().filter(|(call, _)| calls.contains(&call.as_str())) {
         for error in errors {
@@ -180,7 +187,7 @@ fn faults(stage: &Stage, scene: &dyn Scene) -> Result<Vec<Fault>, String> {
 
 impl Stage {
     fn new(built: &Path, user: Option<u32>) -> Result<Self, String> {
-        // Not below `/tmp`, which a sandbox has of its own.
+        // Not below `/tmp`, because sandboxed commands have a private one.
         let name = format!("eyelet-faults-{}-{}", std::process::id(), user.unwrap_or(0));
         let top = Path::new("/var/tmp").join(name);
         let eyelet = top.join("eyelet");
@@ -192,7 +199,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// An empty folder of this name.
+    /// Creates an empty directory of this name.
     fn folder(&self, name: &str) -> Result<PathBuf, String> {
         let path = self.top.join(name);
         let failed = |error| format!("{}: {error}", path.display());

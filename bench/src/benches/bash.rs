@@ -1,4 +1,4 @@
-//! `bash`: what it costs to be asked for a command, and to read what it prints.
+//! `bash`: the cost of running a command and of reading its output.
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,15 +10,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use eyelet::tools::{Bash, BashArgs};
-use eyelet::{PrivateTemp, Root, SandboxPolicy, SandboxSettings, OutputStore, Tool as _, TurnContext};
+use eyelet::{
+    OutputStore, PrivateTemp, Root, SandboxPolicy, SandboxSettings, Tool as _, TurnContext,
+};
 use eyelet_sandbox::{Policy, Program, Raw, SandboxRequest, Supervisor, Tier};
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::benches::{Bench, NeedsCorpus, Surroundings, equal, text};
+use crate::benches::{Bench, NeedsCorpus, Setup, equal, text};
 use crate::contender::{Contender, Side, output};
-use crate::options::said;
-use crate::race::{Check, Unit, Work};
+use crate::options::io_error;
+use crate::runner::{Check, Task, Unit};
 use crate::server::{Call, Server};
 use crate::target::Target;
 
@@ -27,94 +29,92 @@ pub(crate) const BENCH: Bench = Bench {
     peers: &["bash", "cat"],
     needs_corpus: NeedsCorpus::No,
     notes: &[
-        "`full` is a supervisor without a sandbox, `sandboxed` the default of the server: \
-         `workspace-write` in the first tier",
-        "the library and `eyelet call` are asked for data alone, the server for a text",
-        "of 4 GiB eyelet keeps the first 256 MiB in a file, as it does in every call; a server that \
-         answers with a text also counts the lines of all and shows the end; `cat > /dev/null` does \
-         none of it, `wc -l` counts",
-        "kept streams and the peer's copy lie in the same folder and are removed before every run, \
-         which is not timed",
-        "a sample of `true` or of a start is the median of 25 in a row",
-        "a start is the time until the caller goes on: from a process of 1 GiB, all of it written to; \
-         the peer copies that process (`fork`), as a hook before exec makes the standard library do",
+        "`full` runs the command under a supervisor without a sandbox. `sandboxed` uses the default \
+         policy of the server, `workspace-write`, in the first tier.",
+        "Of 4 GiB, eyelet saves the first 256 MiB to a file and counts all bytes and lines. \
+         `cat > /dev/null` does neither; `wc -l` counts lines.",
+        "Saved output and the peer's copy are in the same directory. They are deleted before each run, \
+         outside the timing.",
+        "Each sample of `true` or of a start is the median of 25 consecutive runs.",
+        "A start is the time until the caller can continue, measured in a process with 1 GiB of \
+         resident memory. The peer uses `fork`, as the standard library does if code must run before exec.",
     ],
-    works,
+    tasks,
 };
 
 const FULL: &str = "eyelet call bash, full";
 const SANDBOXED: &str = "eyelet call bash, sandboxed";
-const IDLE: &str = "eyelet call bash of `true`";
-const LIBRARY: &str = "library, sandboxed";
+const IDLE: &str = "eyelet call bash, `true`";
+const LIBRARY: &str = "eyelet library, sandboxed";
 const SERVER: &str = "eyelet mcp, sandboxed";
-const DRAIN: &str = "| cat > /dev/null";
-const COUNT: &str = "| wc -l";
-const COPY: &str = "| cat > file";
+const DRAIN: &str = "cat > /dev/null";
+const COUNT: &str = "wc -l";
+const COPY: &str = "cat > file";
 const PLAIN: &str = "bash -c true";
-const START: &str = "start of a supervisor";
+const START: &str = "eyelet supervisor";
 const FORK: &str = "fork and exec";
 
 const MANY: u64 = 4 << 30;
-const KEPT: u64 = 200 << 20;
+const SAVED: u64 = 200 << 20;
 const REPEATS: usize = 25;
-/// What a call may have in memory beside what one without output has.
+/// How much more memory a call with output may use than one without.
 const FLAT: [Target; 2] = [
-    Target::Growth { who: FULL, above: IDLE, mebibytes: 16.0 },
-    Target::Growth { who: SANDBOXED, above: IDLE, mebibytes: 16.0 },
+    Target::MemoryGrowth { who: FULL, above: IDLE, mebibytes: 16.0 },
+    Target::MemoryGrowth { who: SANDBOXED, above: IDLE, mebibytes: 16.0 },
 ];
 
-fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
-    let place = Place::new(surroundings)?;
+fn tasks(setup: &Setup) -> Result<Vec<Task>> {
+    let directories = Directories::new(setup)?;
     let zeroes = format!("head -c {MANY} /dev/zero");
     let lines = format!("yes 0123456789 | head -c {MANY}");
     Ok(vec![
-        draining(&place, "zeroes", &zeroes),
-        draining(&place, "short lines", &lines),
-        counting(&place, "zeroes", &zeroes, "1 line"),
-        counting(&place, "short lines", &lines, &format!("{} lines", MANY.div_ceil(11))),
-        keeping(&place),
-        a_call(&place)?,
-        a_process(&place),
-        starting()?,
+        draining(&directories, "zeroes", &zeroes),
+        draining(&directories, "short lines", &lines),
+        over_mcp(&directories, "zeroes", &zeroes, "1 line"),
+        over_mcp(&directories, "short lines", &lines, &format!("{} lines", MANY.div_ceil(11))),
+        saving(&directories),
+        call_task(&directories)?,
+        process_task(&directories),
+        start_task()?,
     ])
 }
 
-/// Where everything happens: a workspace, and a temp folder of its own.
+/// The directories of this benchmark: a workspace and temp directories.
 #[derive(Clone)]
-struct Place {
+struct Directories {
     eyelet: String,
     workspace: String,
     temp: PathBuf,
-    /// A server's own, which is not cleared while it runs.
+    /// For servers; not cleared while they run.
     server_temp: String,
 }
 
-impl Place {
-    fn new(surroundings: &Surroundings) -> Result<Place> {
-        let folder = surroundings.fixtures.folder.join("bash");
+impl Directories {
+    fn new(setup: &Setup) -> Result<Directories> {
+        let folder = setup.fixtures.folder.join("bash");
         let (workspace, temp) = (folder.join("workspace"), folder.join("temp"));
         let server_temp = folder.join("server-temp");
-        fs::create_dir_all(&workspace).map_err(said)?;
-        fs::create_dir_all(&server_temp).map_err(said)?;
-        let place = Place {
-            eyelet: surroundings.eyelet.clone(),
+        fs::create_dir_all(&workspace).map_err(io_error)?;
+        fs::create_dir_all(&server_temp).map_err(io_error)?;
+        let directories = Directories {
+            eyelet: setup.eyelet.clone(),
             workspace: text(workspace)?,
             temp,
             server_temp: text(server_temp)?,
         };
-        place.clear()?;
-        Ok(place)
+        directories.clear()?;
+        Ok(directories)
     }
 
-    /// Removes what was kept.
+    /// Deletes saved output.
     fn clear(&self) -> Result<()> {
         if self.temp.exists() {
-            fs::remove_dir_all(&self.temp).map_err(said)?;
+            fs::remove_dir_all(&self.temp).map_err(io_error)?;
         }
-        fs::create_dir_all(&self.temp).map_err(said)
+        fs::create_dir_all(&self.temp).map_err(io_error)
     }
 
-    /// The words of one call.
+    /// The command line of one call.
     fn call(&self, policy: &str, command: &str) -> Vec<String> {
         let temp = format!("TMPDIR={}", self.temp.display());
         let arguments = json!({ "command": command }).to_string();
@@ -135,7 +135,7 @@ impl Place {
         words.map(str::to_owned).to_vec()
     }
 
-    /// A server that runs.
+    /// Starts a server.
     fn server(&self) -> Result<Rc<RefCell<Server>>> {
         let temp = format!("TMPDIR={}", self.server_temp);
         let folder = &self.workspace;
@@ -144,162 +144,170 @@ impl Place {
     }
 
     fn ours(&self, name: &'static str, policy: &str, command: &str) -> Contender {
-        let place = self.clone();
+        let directories = self.clone();
         let side = if name == IDLE { Side::Idle } else { Side::Ours };
-        Contender::process(name, side, self.call(policy, command)).after(move || place.clear())
+        Contender::process(name, side, self.call(policy, command))
+            .after(move || directories.clear())
     }
 
-    /// A call of the library, in a session of its own.
+    /// A library call in a new session.
     fn library(&self, command: &str) -> Contender {
-        let (place, command) = (self.clone(), command.to_owned());
+        let (directories, command) = (self.clone(), command.to_owned());
         let call = move || {
-            let turn = session(&place)?.with_output_store(Arc::new(OutputStore::session(&place.temp)));
+            let turn = session(&directories)?
+                .with_output_store(Arc::new(OutputStore::session(&directories.temp)));
             let start = Instant::now();
             run(&turn, &command)?;
             Ok(start.elapsed())
         };
-        let place = self.clone();
-        Contender::timed(LIBRARY, Side::Ours, call).after(move || place.clear())
+        let directories = self.clone();
+        Contender::timed(LIBRARY, Side::Ours, call).after(move || directories.clear())
     }
 
     fn peer(&self, name: &'static str, command: &str) -> Contender {
-        let place = self.clone();
-        Contender::process(name, Side::Peer, ["sh", "-c", command]).after(move || place.clear())
+        let directories = self.clone();
+        Contender::process(name, Side::Peer, ["sh", "-c", command])
+            .after(move || directories.clear())
     }
 
-    /// That both policies tell the exact number of bytes, and end well.
+    /// Checks that the command succeeds under both policies and that the byte count is exact.
     fn counts(&self, command: &str, bytes: u64) -> Check {
-        let (place, command) = (self.clone(), command.to_owned());
+        let (directories, command) = (self.clone(), command.to_owned());
         Box::new(move || {
             for policy in ["full", "workspace-write"] {
-                let answer = place.answer(policy, &command)?;
+                let answer = directories.answer(policy, &command)?;
                 equal("stdout_total_bytes", &answer["data"]["stdout_total_bytes"], &json!(bytes))?;
                 equal("exit_code", &answer["data"]["exit_code"], &json!(0))?;
             }
-            Ok(format!("{bytes} bytes were told under both policies"))
+            Ok(format!("eyelet reports {bytes} bytes under both policies"))
         })
     }
 
     fn answer(&self, policy: &str, command: &str) -> Result<Value> {
         self.clear()?;
-        let said = output(&self.call(policy, command))?;
-        serde_json::from_slice(&said).map_err(|error| error.to_string())
+        let printed = output(&self.call(policy, command))?;
+        serde_json::from_slice(&printed).map_err(|error| error.to_string())
     }
 }
 
-fn draining(place: &Place, what: &str, command: &str) -> Work {
-    Work {
+fn draining(directories: &Directories, what: &str, command: &str) -> Task {
+    Task {
         name: format!("4 GiB of {what}"),
         unit: Unit::Milliseconds,
-        check: place.counts(command, MANY),
+        check: directories.counts(command, MANY),
         contenders: vec![
-            place.library(command),
-            place.ours(FULL, "full", command),
-            place.ours(SANDBOXED, "workspace-write", command),
-            place.ours(IDLE, "workspace-write", "true"),
-            place.peer(DRAIN, &format!("{command} {DRAIN}")),
+            directories.library(command),
+            directories.ours(FULL, "full", command),
+            directories.ours(SANDBOXED, "workspace-write", command),
+            directories.ours(IDLE, "workspace-write", "true"),
+            directories.peer(DRAIN, &format!("{command} | {DRAIN}")),
         ],
         targets: [&[Target::Faster { than: DRAIN, times: 1.0 }][..], &FLAT].concat(),
     }
 }
 
-/// What a server does that tells a model how many lines came, and how they ended.
-fn counting(place: &Place, what: &str, command: &str, lines: &str) -> Work {
-    let told = format!("{lines}, {MANY} bytes");
-    let (here, asked) = (place.clone(), command.to_owned());
-    // Each has a server of its own, whose start and end do not count.
+/// The same output through the MCP server.
+fn over_mcp(directories: &Directories, what: &str, command: &str, lines: &str) -> Task {
+    let counts = format!("{lines}, {MANY} bytes");
+    let (here, sent) = (directories.clone(), command.to_owned());
+    // Each call has its own server; the timing excludes its start and end.
     let call = move || {
         let server = here.server()?;
         let start = Instant::now();
-        let answer = ask(&server, &asked)?;
+        let answer = ask(&server, &sent)?;
         Ok((start.elapsed(), answer))
     };
     let call = Rc::new(call);
     let checked = Rc::clone(&call);
     let check = move || {
         let (_, answer) = checked()?;
-        answer.contains(&told).then(|| format!("it told {told}")).ok_or(answer)
+        answer.contains(&counts).then(|| format!("eyelet reports {counts}")).ok_or(answer)
     };
-    Work {
-        name: format!("4 GiB of {what}, their lines counted"),
+    Task {
+        name: format!("4 GiB of {what}, MCP server"),
         unit: Unit::Milliseconds,
         check: Box::new(check),
         contenders: vec![
             Contender::timed(SERVER, Side::Ours, move || call().map(|(time, _)| time)),
-            place.peer(DRAIN, &format!("{command} {DRAIN}")),
-            place.peer(COUNT, &format!("{command} {COUNT}")),
+            directories.peer(DRAIN, &format!("{command} | {DRAIN}")),
+            directories.peer(COUNT, &format!("{command} | {COUNT}")),
         ],
         targets: vec![Target::Faster { than: COUNT, times: 1.0 }],
     }
 }
 
-fn keeping(place: &Place) -> Work {
-    let command = format!("head -c {KEPT} /dev/zero");
-    let (counts, here, same) = (place.counts(&command, KEPT), place.clone(), command.clone());
+fn saving(directories: &Directories) -> Task {
+    let command = format!("head -c {SAVED} /dev/zero");
+    let (counts, here, same) =
+        (directories.counts(&command, SAVED), directories.clone(), command.clone());
     let check = move || {
         let counted = counts()?;
         let answer = here.answer("workspace-write", &same)?;
-        let file = answer["data"]["stdout_file"].as_str().ok_or("nothing was kept")?.to_owned();
-        equal("the file", &fs::read(file).map_err(said)?, &output(&["sh", "-c", &same])?)?;
-        Ok(format!("{counted}, and the file has them"))
+        let file = answer["data"]["stdout_file"].as_str().ok_or("stdout was not saved")?.to_owned();
+        equal(
+            "the saved file",
+            &fs::read(file).map_err(io_error)?,
+            &output(&["sh", "-c", &same])?,
+        )?;
+        Ok(format!("{counted}; the saved file is complete"))
     };
-    let copy = place.temp.join("copy");
-    Work {
-        name: "200 MiB, all of it kept in a file".into(),
+    let copy = directories.temp.join("copy");
+    Task {
+        name: "200 MiB, saved to a file".into(),
         unit: Unit::Milliseconds,
         check: Box::new(check),
         contenders: vec![
-            place.library(&command),
-            place.ours(FULL, "full", &command),
-            place.ours(SANDBOXED, "workspace-write", &command),
-            place.ours(IDLE, "workspace-write", "true"),
-            place.peer(COPY, &format!("{command} | cat > {}", copy.display())),
+            directories.library(&command),
+            directories.ours(FULL, "full", &command),
+            directories.ours(SANDBOXED, "workspace-write", &command),
+            directories.ours(IDLE, "workspace-write", "true"),
+            directories.peer(COPY, &format!("{command} | cat > {}", copy.display())),
         ],
         targets: [&[Target::Faster { than: COPY, times: 1.0 }][..], &FLAT].concat(),
     }
 }
 
-/// What a host waits for that asks a server or the library, beside the same without either.
-fn a_call(place: &Place) -> Result<Work> {
-    let turn = Rc::new(session(place)?);
+/// The time of a call through the library and the server, compared with plain bash.
+fn call_task(directories: &Directories) -> Result<Task> {
+    let turn = Rc::new(session(directories)?);
     let (checked, called) = (Rc::clone(&turn), turn);
-    let server = place.server()?;
+    let server = directories.server()?;
     let tier = Supervisor::this_program().machine()?.tier();
     let check = move || {
         equal("the tier", &tier, &Some(Tier::Namespaces))?;
-        run(&checked, "true").map(|()| "it ends well, in the first tier".into())
+        run(&checked, "true").map(|()| "the command succeeds in the first tier".into())
     };
-    Ok(Work {
-        name: "a call of `true`".into(),
+    Ok(Task {
+        name: "call of `true`".into(),
         unit: Unit::Milliseconds,
         check: Box::new(check),
         contenders: vec![
             Contender::call(LIBRARY, move || run(&called, "true")).repeated(REPEATS),
             Contender::call(SERVER, move || ask(&server, "true").map(|_| ())).repeated(REPEATS),
-            place.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
+            directories.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
         ],
         targets: vec![
             Target::Within { who: LIBRARY, most: 15.0 },
             Target::Within { who: SERVER, most: 15.0 },
-            Target::AtMost { of: PLAIN, times: 3.75 },
+            Target::SlowerAtMost { of: PLAIN, times: 3.75 },
         ],
     })
 }
 
-/// The same as a process of its own, whose start is part of it.
-fn a_process(place: &Place) -> Work {
-    Work {
-        name: "a process for `true`".into(),
+/// The same call by `eyelet call`, including the start of the process.
+fn process_task(directories: &Directories) -> Task {
+    Task {
+        name: "call of `true`, including process start".into(),
         unit: Unit::Milliseconds,
-        check: Box::new(|| Ok("nothing: the exit codes are looked at in every run".into())),
+        check: Box::new(|| Ok("no check before timing; each run checks the exit code".into())),
         contenders: vec![
-            place.ours(SANDBOXED, "workspace-write", "true").repeated(REPEATS),
-            place.ours(FULL, "full", "true").repeated(REPEATS),
-            place.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
+            directories.ours(SANDBOXED, "workspace-write", "true").repeated(REPEATS),
+            directories.ours(FULL, "full", "true").repeated(REPEATS),
+            directories.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
         ],
         targets: vec![
             Target::Within { who: SANDBOXED, most: 15.0 },
-            Target::AtMost { of: PLAIN, times: 3.75 },
+            Target::SlowerAtMost { of: PLAIN, times: 3.75 },
         ],
     }
 }
@@ -310,27 +318,27 @@ fn run(turn: &TurnContext, command: &str) -> Result<()> {
     equal("exit_code", &report.exit_code, &0)
 }
 
-/// Has a server run it, and tells its answer.
+/// Calls `bash` through a server and returns the reply.
 fn ask(server: &RefCell<Server>, command: &str) -> Result<String> {
     let call = Call { tool: "bash", arguments: json!({ "command": command }) };
     server.borrow_mut().call(&call).map(|(_, answer)| answer)
 }
 
-/// A session in this process, as a server has one.
-fn session(place: &Place) -> Result<TurnContext> {
-    let workspace = Path::new(&place.workspace);
+/// A session in this process with the settings of the server.
+fn session(directories: &Directories) -> Result<TurnContext> {
+    let workspace = Path::new(&directories.workspace);
     let settings = SandboxSettings::new(Supervisor::this_program())
         .with_private_temp(Arc::new(PrivateTemp::session(std::env::temp_dir())));
     let turn = TurnContext::new(workspace, SandboxPolicy::WorkspaceWrite)
         .map_err(|error| error.to_string())?;
     Ok(turn
-        .with_root(Root::open(workspace).map_err(said)?)
+        .with_root(Root::open(workspace).map_err(io_error)?)
         .with_environment(std::env::vars_os().collect())
         .with_sandbox_settings(Arc::new(settings)))
 }
 
-fn starting() -> Result<Work> {
-    // Made when it is first needed, so that no other work runs in a large process.
+fn start_task() -> Result<Task> {
+    // Allocated on first use, so the other tasks run in a small process.
     let memory = Rc::new(std::cell::OnceCell::new());
     let (ours, peers) = (Rc::clone(&memory), memory);
     let supervisor = Supervisor::this_program();
@@ -343,29 +351,29 @@ fn starting() -> Result<Work> {
         }),
     );
     let start = move || {
-        ours.get_or_init(a_gibibyte);
+        ours.get_or_init(gibibyte);
         let start = Instant::now();
-        let started = supervisor.start(&request, Path::new("/")).map_err(said)?;
+        let started = supervisor.start(&request, Path::new("/")).map_err(io_error)?;
         let time = start.elapsed();
         drop(started);
         Ok(time)
     };
     let user = own_uid()?;
     let fork = move || {
-        peers.get_or_init(a_gibibyte);
+        peers.get_or_init(gibibyte);
         let mut command = Command::new("/bin/true");
-        // To set a user, the library has to run code between fork and exec.
+        // To set a user, the standard library must run code between fork and exec.
         command.uid(user).stdin(Stdio::null());
         let start = Instant::now();
-        let mut child = command.spawn().map_err(said)?;
+        let mut child = command.spawn().map_err(io_error)?;
         let time = start.elapsed();
-        child.wait().map_err(said)?;
+        child.wait().map_err(io_error)?;
         Ok(time)
     };
-    Ok(Work {
-        name: "a start from a process of 1 GiB".into(),
+    Ok(Task {
+        name: "start from a process of 1 GiB".into(),
         unit: Unit::Milliseconds,
-        check: Box::new(|| Ok("nothing: both start one process".into())),
+        check: Box::new(|| Ok("no check; both start one process".into())),
         contenders: vec![
             Contender::timed(START, Side::Ours, start).repeated(REPEATS),
             Contender::timed(FORK, Side::Peer, fork).repeated(REPEATS),
@@ -377,12 +385,12 @@ fn starting() -> Result<Work> {
     })
 }
 
-fn a_gibibyte() -> Vec<u8> {
+fn gibibyte() -> Vec<u8> {
     vec![1; 1 << 30]
 }
 
-/// The user that this process runs as.
+/// The user id of this process.
 fn own_uid() -> Result<u32> {
     use std::os::unix::fs::MetadataExt as _;
-    fs::metadata("/proc/self").map(|found| found.uid()).map_err(said)
+    fs::metadata("/proc/self").map(|found| found.uid()).map_err(io_error)
 }

@@ -1,4 +1,4 @@
-//! `eyelet mcp`: what a client waits for, beside the reference server for files.
+//! `eyelet mcp`: the time that a client waits, compared with the reference server for files.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::benches::{Bench, NeedsCorpus, Surroundings, equal, text, tokens};
+use crate::benches::{Bench, NeedsCorpus, Setup, equal, text, tokens};
 use crate::contender::{Contender, Side};
-use crate::race::{Check, Unit, Work};
 use crate::reference;
+use crate::runner::{Check, Task, Unit};
 use crate::server::{Call, Server, milliseconds};
 use crate::target::Target;
 
@@ -21,17 +21,18 @@ pub(crate) const BENCH: Bench = Bench {
     peers: &["node"],
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
-        "the peer is `@modelcontextprotocol/server-filesystem` 2026.8.31 from npm; both servers are \
-         asked by the same client, a line out and a line in, over pipes",
-        "a call counts from before its line is written until the line of its answer is read; a round \
-         is 300 calls of one server, then 300 of the other",
-        "a start counts from before the process is spawned",
-        "idle memory is what is resident half a second after the tools were listed and both small calls made",
-        "64 calls in flight are lists and reads by turns, 6,400 in a round, while eight commands of the same \
-         server run `yes`; the reference server runs no commands",
-        "tokens are those of `o200k_base`, of the text that a model sees",
+        "The peer is `@modelcontextprotocol/server-filesystem` 2026.8.31 from npm. The same client calls \
+         both servers over pipes.",
+        "A call is timed from before the client writes the request until it has read the reply. Each \
+         round makes 300 calls to one server, then 300 to the other.",
+        "A start is timed from before the process is spawned.",
+        "Idle memory is the resident set size 500 ms after the client listed the tools and made both \
+         small calls.",
+        "The 64 calls in flight alternate between list and read. Each round makes 6,400 calls while \
+         eight commands of the same server run `yes`. The reference server cannot run commands.",
+        "Tokens are counted with `o200k_base` in the text that the model receives.",
     ],
-    works,
+    tasks,
 };
 
 pub(super) const OURS: &str = "eyelet mcp";
@@ -40,11 +41,11 @@ pub(super) const PEER: &str = "server-filesystem";
 const CALLS: usize = 300;
 const STARTS: usize = 3;
 const IN_FLIGHT: usize = 64;
-/// Enough that a moment in which nobody is answered is not all there is.
+/// Enough calls for a short stall not to dominate the result.
 const IN_FLIGHT_CALLS: usize = 6400;
-const FLOODS: usize = 8;
+const COMMANDS: usize = 8;
 
-/// The words that start a server, confined to one directory.
+/// The commands that start the servers, confined to one directory.
 #[derive(Clone)]
 pub(super) struct Servers {
     pub(super) ours: Vec<String>,
@@ -52,17 +53,17 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    pub(super) fn of(surroundings: &Surroundings, folder: &str) -> Result<Servers> {
-        let ours = [&surroundings.eyelet, "mcp", "--root", folder, "--cwd", folder];
-        let mut peer = reference::words(&surroundings.project)?;
+    pub(super) fn new(setup: &Setup, folder: &str) -> Result<Servers> {
+        let ours = [&setup.eyelet, "mcp", "--root", folder, "--cwd", folder];
+        let mut peer = reference::words(&setup.project)?;
         peer.push(folder.to_owned());
         Ok(Servers { ours: ours.map(str::to_owned).into(), peer })
     }
 }
 
-fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
-    let folder = text(surroundings.fixtures.small()?.canonicalize().map_err(|e| e.to_string())?)?;
-    let servers = Servers::of(surroundings, &folder)?;
+fn tasks(setup: &Setup) -> Result<Vec<Task>> {
+    let folder = text(setup.fixtures.small()?.canonicalize().map_err(|e| e.to_string())?)?;
+    let servers = Servers::new(setup, &folder)?;
     let file = format!("{folder}/page.txt");
     let list = [
         Call { tool: "list_dir", arguments: json!({ "dir_path": folder }) },
@@ -74,25 +75,25 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
     ];
     let small = [0, 1].map(|side| [list[side].clone(), read[side].clone()]);
     let ours = small[0].clone();
-    let mut works = vec![
-        call_work("small list, 20 entries", &servers, list, same_names)?,
-        call_work("small read, 2 KiB", &servers, read, same_text)?,
-        start_work("start until `initialize` is answered", &servers, Server::open),
-        start_work("start until `tools/list` is answered", &servers, list_tools),
-        idle_work(&servers, small.clone()),
-        flood_work(&servers, ours),
+    let mut tasks = vec![
+        call_task("list 20 entries", &servers, list, same_names)?,
+        call_task("read 2 KiB", &servers, read, same_text)?,
+        start_task("start to `initialize` reply", &servers, Server::open),
+        start_task("start to `tools/list` reply", &servers, list_tools),
+        idle_task(&servers, small.clone()),
+        busy_task(&servers, ours),
     ];
-    works.extend(tokens::works(surroundings)?);
-    Ok(works)
+    tasks.extend(tokens::tasks(setup)?);
+    Ok(tasks)
 }
 
-/// One call again and again, of a server that runs.
-fn call_work(
+/// Repeats one call to a running server.
+fn call_task(
     name: &str,
     servers: &Servers,
     calls: [Call; 2],
     same: fn(&str, &str) -> Result<String>,
-) -> Result<Work> {
+) -> Result<Task> {
     let [ours, peer] = [&servers.ours, &servers.peer]
         .map(|words| Server::start(words).map(RefCell::new).map(Rc::new));
     let (ours, peer) = (ours?, peer?);
@@ -110,15 +111,13 @@ fn call_work(
     let check: Check = Box::new(move || {
         same(&ours.borrow_mut().call(&calls[0])?.1, &peer.borrow_mut().call(&calls[1])?.1)
     });
-    let targets = vec![
-        Target::Faster { than: PEER, times: 2.0 },
-        Target::NearlyAllWithin { who: OURS, most: 1.0 },
-    ];
-    Ok(Work { name: name.into(), check, unit: Unit::Milliseconds, contenders, targets })
+    let targets =
+        vec![Target::Faster { than: PEER, times: 2.0 }, Target::P99Within { who: OURS, most: 1.0 }];
+    Ok(Task { name: name.into(), check, unit: Unit::Milliseconds, contenders, targets })
 }
 
-/// From before the process until it has answered.
-fn start_work(name: &str, servers: &Servers, until: fn(&mut Server) -> Result<()>) -> Work {
+/// The time from spawning the process to its reply.
+fn start_task(name: &str, servers: &Servers, until: fn(&mut Server) -> Result<()>) -> Task {
     let contender = |name, side, words: &Vec<String>| {
         let words = words.clone();
         Contender::samples(name, side, move || {
@@ -131,9 +130,9 @@ fn start_work(name: &str, servers: &Servers, until: fn(&mut Server) -> Result<()
             (0..STARTS).map(start_once).collect()
         })
     };
-    Work {
+    Task {
         name: name.into(),
-        check: Box::new(|| Ok("every start is answered".into())),
+        check: Box::new(|| Ok("each server replies".into())),
         unit: Unit::Milliseconds,
         contenders: vec![
             contender(OURS, Side::Ours, &servers.ours),
@@ -147,10 +146,14 @@ fn list_tools(server: &mut Server) -> Result<()> {
     server.open()?;
     let (_, result) = server.ask("tools/list", &json!({}))?;
     let tools = result.get("tools").and_then(Value::as_array);
-    if tools.is_some_and(|tools| !tools.is_empty()) { Ok(()) } else { Err("no tools".into()) }
+    if tools.is_some_and(|tools| !tools.is_empty()) {
+        Ok(())
+    } else {
+        Err("the server lists no tools".into())
+    }
 }
 
-fn idle_work(servers: &Servers, calls: [[Call; 2]; 2]) -> Work {
+fn idle_task(servers: &Servers, calls: [[Call; 2]; 2]) -> Task {
     let contender = |name, side, words: &Vec<String>, calls: [Call; 2]| {
         let words = words.clone();
         Contender::samples(name, side, move || {
@@ -167,9 +170,9 @@ fn idle_work(servers: &Servers, calls: [[Call; 2]; 2]) -> Work {
         })
     };
     let [ours, peers] = calls;
-    Work {
+    Task {
         name: "memory of an idle server".into(),
-        check: Box::new(|| Ok("every server has answered its calls".into())),
+        check: Box::new(|| Ok("each server replied to its calls".into())),
         unit: Unit::Count("MiB"),
         contenders: vec![
             contender(OURS, Side::Ours, &servers.ours, ours),
@@ -180,36 +183,37 @@ fn idle_work(servers: &Servers, calls: [[Call; 2]; 2]) -> Work {
     }
 }
 
-/// Many small calls at once, beside commands that never stop talking.
-fn flood_work(servers: &Servers, small: [Call; 2]) -> Work {
+/// Many small calls in flight while commands write output without end.
+fn busy_task(servers: &Servers, small: [Call; 2]) -> Task {
     let words = servers.ours.clone();
-    let flood = Call { tool: "bash", arguments: json!({ "command": "yes", "timeout_secs": 120 }) };
+    let endless =
+        Call { tool: "bash", arguments: json!({ "command": "yes", "timeout_secs": 120 }) };
     let take = move || {
         let mut server = Server::start(&words)?;
-        server.call_in_background(&flood, FLOODS)?;
+        server.call_in_background(&endless, COMMANDS)?;
         server.call_many(&small, IN_FLIGHT, IN_FLIGHT_CALLS)
     };
-    Work {
-        name: "64 small calls in flight beside 8 floods".into(),
-        check: Box::new(|| Ok("every flood tells of its progress before the first call".into())),
+    Task {
+        name: "64 small calls in flight, 8 commands running `yes`".into(),
+        check: Box::new(|| Ok("each command reports progress before the first call".into())),
         unit: Unit::Milliseconds,
         contenders: vec![Contender::samples(OURS, Side::Ours, take)],
-        targets: vec![Target::NearlyAllWithin { who: OURS, most: 50.0 }],
+        targets: vec![Target::P99Within { who: OURS, most: 50.0 }],
     }
 }
 
-/// That both name the same entries.
+/// Checks that both list the same names.
 fn same_names(ours: &str, peers: &str) -> Result<String> {
     let ours: BTreeSet<_> = ours.lines().skip(1).map(|line| line.trim_end_matches('/')).collect();
     let peers: BTreeSet<_> =
         peers.lines().filter_map(|line| line.split_once("] ").map(|(_, name)| name)).collect();
     equal("the listing", &ours, &peers)?;
-    Ok(format!("{} names as by the peer", ours.len()))
+    Ok(format!("both servers list the same {} names", ours.len()))
 }
 
-/// That both show the same text, ours below its header line.
+/// Checks that both return the same text; ours follows a header line.
 fn same_text(ours: &str, peers: &str) -> Result<String> {
     let body = ours.split_once('\n').map_or("", |(_, body)| body);
     equal("the text", &body, &peers)?;
-    Ok(format!("{} bytes as by the peer", body.len()))
+    Ok(format!("both servers return the same {} bytes", body.len()))
 }

@@ -1,4 +1,4 @@
-//! `list_dir`: a page of a tree, beside those who walk all of it.
+//! `list_dir`: a page of a tree, compared with programs that walk the whole tree.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use eyelet::{Report as _, SandboxPolicy, Tool as _, ToolInvocation, ToolRouter, 
 use serde_json::json;
 
 use crate::Result;
-use crate::benches::{Bench, NeedsCorpus, Surroundings, equal};
+use crate::benches::{Bench, NeedsCorpus, Setup, equal};
 use crate::contender::{Contender, Side, output};
 use crate::fixtures::MANY;
 use crate::memory::this_program;
-use crate::race::{Check, Unit, Work};
+use crate::runner::{Check, Task, Unit};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
@@ -20,129 +20,142 @@ pub(crate) const BENCH: Bench = Bench {
     peers: &["find"],
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
-        "`find -maxdepth` prints every entry, unsorted; it has no pages",
-        "`collect-all` is the plain way to the same page: the whole walk, breadth first, each \
-         directory sorted, then the cut; a process of this bench, the standard library alone",
-        "`eyelet, in process` is the same call through the library's router, answered as text and not as \
-         JSON, on a heap that earlier rounds have warmed; neither the start of a process is in it nor \
-         its end",
-        "in one flat directory the first page by name is known only when every name was seen: \
-         there no page can cost less than reading the directory",
-        "a whole listing has to stay within the answer's 32 MiB",
+        "`find -maxdepth` prints all entries, unsorted and without pages.",
+        "`collect-all` is the simple way to get the same page: it walks the whole tree breadth first, \
+         sorts each directory, then takes the page. It is part of this benchmark and uses only the \
+         standard library.",
+        "`eyelet library` makes the same call through the library's router and renders text instead of \
+         JSON. Earlier rounds have warmed its heap, and no process is started.",
+        "In one flat directory, the first page by name requires reading all names, so no page can be \
+         faster than reading the directory.",
+        "A full listing must fit in the reply limit of 32 MiB.",
     ],
-    works,
+    tasks,
 };
 
 const PROGRAM: &str = "eyelet call list_dir";
-const LIBRARY: &str = "eyelet, in process";
+const LIBRARY: &str = "eyelet library";
 const COLLECT_ALL: &str = "collect-all";
 const PAGE: u64 = 25;
 
-/// A page of a directory.
+/// A request for a page of a directory.
 #[derive(Clone)]
-struct Asked {
+struct PageRequest {
     directory: String,
     depth: u64,
     offset: u64,
     limit: u64,
 }
 
-fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
-    let tree = utf8(surroundings.fixtures.tree()?)?;
-    let flat = utf8(surroundings.fixtures.flat()?)?;
-    let corpus = surroundings.corpus.as_ref().ok_or("no corpus")?;
+fn tasks(setup: &Setup) -> Result<Vec<Task>> {
+    let tree = utf8(setup.fixtures.tree()?)?;
+    let flat = utf8(setup.fixtures.flat()?)?;
+    let corpus = setup.corpus.as_ref().ok_or("no corpus; use --corpus DIR")?;
     let corpus = utf8(corpus.path.clone())?;
-    let eyelet = &surroundings.eyelet;
+    let eyelet = &setup.eyelet;
     let both = |times| {
         [FIND_2, COLLECT_ALL].map(|than| Target::Faster { than, times }).into_iter().collect()
     };
-    let page = |directory: &str, offset| Asked {
+    let page = |directory: &str, offset| PageRequest {
         directory: directory.to_owned(),
         depth: 2,
         offset,
         limit: PAGE,
     };
-    let mut first =
-        page_work("first page, depth 2, tree of 1,000,000", eyelet, page(&tree, 1), both(200.0))?;
+    let mut first = page_task(
+        "first page, depth 2, tree of 1,000,000 entries",
+        eyelet,
+        page(&tree, 1),
+        both(200.0),
+    )?;
     first.targets.push(Target::Within { who: LIBRARY, most: 1.0 });
     let memory = || vec![Target::Memory { who: PROGRAM, mebibytes: 16.0 }];
     Ok(vec![
         first,
-        page_work(
-            "page at 10,000, depth 2, tree of 1,000,000",
+        page_task(
+            "page at offset 10,000, depth 2, tree of 1,000,000 entries",
             eyelet,
             page(&tree, 10_000),
             both(50.0),
         )?,
-        page_work("first page, one directory of 1,000,000", eyelet, page(&flat, 1), memory())?,
-        page_work(
-            "page at 10,000, one directory of 1,000,000",
+        page_task(
+            "first page, one directory of 1,000,000 files",
+            eyelet,
+            page(&flat, 1),
+            memory(),
+        )?,
+        page_task(
+            "page at offset 10,000, one directory of 1,000,000 files",
             eyelet,
             page(&flat, 10_000),
             memory(),
         )?,
-        whole_work(eyelet, &corpus)?,
+        full_task(eyelet, &corpus)?,
     ])
 }
 
 const FIND_2: &str = "find -maxdepth 2";
 const FIND_6: &str = "find -maxdepth 6";
 
-fn page_work(name: &str, eyelet: &str, asked: Asked, targets: Vec<Target>) -> Result<Work> {
+fn page_task(name: &str, eyelet: &str, request: PageRequest, targets: Vec<Target>) -> Result<Task> {
     let this = this_program()?;
-    let collect_all = asked.collect_all(&this);
+    let collect_all = request.collect_all(&this);
     let check: Check = {
-        let (program, asked, collect_all) = (eyelet.to_owned(), asked.clone(), collect_all.clone());
+        let (program, request, collect_all) =
+            (eyelet.to_owned(), request.clone(), collect_all.clone());
         Box::new(move || {
-            let page = output(&asked.program_as_text(&program))?;
+            let page = output(&request.program_as_text(&program))?;
             equal("the page", &page, &output(&collect_all)?)?;
-            let whole = Asked { offset: 1, limit: 2 * MANY as u64, ..asked.clone() };
+            let whole = PageRequest { offset: 1, limit: 2 * MANY as u64, ..request.clone() };
             let count = whole.same_as_find()?;
-            Ok(format!("the page as by collect-all, all {count} paths as by find"))
+            Ok(format!(
+                "the page equals that of collect-all; all {count} paths equal those of find"
+            ))
         })
     };
-    Ok(Work {
+    Ok(Task {
         name: name.into(),
         check,
         unit: Unit::Milliseconds,
         contenders: vec![
-            Contender::process(PROGRAM, Side::Ours, asked.program(eyelet)),
-            in_process(&asked)?,
-            Contender::process(FIND_2, Side::Peer, asked.find()),
+            Contender::process(PROGRAM, Side::Ours, request.program(eyelet)),
+            in_process(&request)?,
+            Contender::process(FIND_2, Side::Peer, request.find()),
             Contender::process(COLLECT_ALL, Side::Peer, collect_all),
         ],
         targets,
     })
 }
 
-fn whole_work(eyelet: &str, corpus: &str) -> Result<Work> {
-    let asked = Asked { directory: corpus.to_owned(), depth: 6, offset: 1, limit: 2 * MANY as u64 };
+fn full_task(eyelet: &str, corpus: &str) -> Result<Task> {
+    let request =
+        PageRequest { directory: corpus.to_owned(), depth: 6, offset: 1, limit: 2 * MANY as u64 };
     let check: Check = {
-        let (program, asked) = (eyelet.to_owned(), asked.clone());
+        let (program, request) = (eyelet.to_owned(), request.clone());
         Box::new(move || {
-            let count = asked.same_as_find()?;
-            let lines = output(&asked.program_as_text(&program))?;
-            equal("the listing", &lines, &(asked.listed()?.content() + "\n").into_bytes())?;
-            Ok(format!("all {count} paths as by find"))
+            let count = request.same_as_find()?;
+            let lines = output(&request.program_as_text(&program))?;
+            equal("the listing", &lines, &(request.listed()?.content() + "\n").into_bytes())?;
+            Ok(format!("all {count} paths equal those of find"))
         })
     };
-    Ok(Work {
-        name: "whole listing, depth 6, corpus".into(),
+    Ok(Task {
+        name: "full listing, depth 6, corpus".into(),
         check,
         unit: Unit::Milliseconds,
         contenders: vec![
-            Contender::process(PROGRAM, Side::Ours, asked.program(eyelet)),
-            in_process(&asked)?,
-            Contender::process(FIND_6, Side::Peer, asked.find()),
-            Contender::process(COLLECT_ALL, Side::Peer, asked.collect_all(&this_program()?)),
+            Contender::process(PROGRAM, Side::Ours, request.program(eyelet)),
+            in_process(&request)?,
+            Contender::process(FIND_6, Side::Peer, request.find()),
+            Contender::process(COLLECT_ALL, Side::Peer, request.collect_all(&this_program()?)),
         ],
         targets: vec![Target::Faster { than: FIND_6, times: 1.0 }],
     })
 }
 
-/// The call as a host makes it, from the JSON of the arguments to the text of the answer.
-fn in_process(asked: &Asked) -> Result<Contender> {
-    let (router, turn, arguments) = (ToolRouter::new(), turn()?, asked.arguments());
+/// The call of a host, from JSON arguments to the text of the reply.
+fn in_process(request: &PageRequest) -> Result<Contender> {
+    let (router, turn, arguments) = (ToolRouter::new(), turn()?, request.arguments());
     Ok(Contender::call(LIBRARY, move || {
         let call = ToolInvocation::new("list_dir", arguments.clone(), &turn);
         let output = router.call(&call).map_err(|error| format!("{error:?}"))?;
@@ -152,9 +165,9 @@ fn in_process(asked: &Asked) -> Result<Contender> {
     }))
 }
 
-impl Asked {
+impl PageRequest {
     fn arguments(&self) -> String {
-        let Asked { directory, depth, offset, limit } = self;
+        let PageRequest { directory, depth, offset, limit } = self;
         json!({ "dir_path": directory, "depth": depth, "offset": offset, "limit": limit })
             .to_string()
     }
@@ -186,11 +199,11 @@ impl Asked {
         ListDir.run(args, &turn()?).map_err(|error| error.to_string())
     }
 
-    /// That the whole listing has exactly the paths that `find` prints. Returns how many.
+    /// Checks that the full listing has exactly the paths that `find` prints. Returns their number.
     fn same_as_find(&self) -> Result<usize> {
-        let said = output(&self.find())?;
-        let said = String::from_utf8(said).map_err(|error| error.to_string())?;
-        let find: BTreeSet<&Path> = said
+        let printed = output(&self.find())?;
+        let printed = String::from_utf8(printed).map_err(|error| error.to_string())?;
+        let find: BTreeSet<&Path> = printed
             .lines()
             .filter_map(|line| Path::new(line).strip_prefix(&self.directory).ok())
             .filter(|path| !path.as_os_str().is_empty())
@@ -206,7 +219,7 @@ impl Asked {
             here.push(&entry.name);
             level += 1;
             if !find.contains(here.as_path()) {
-                return Err("a path of the listing is not among find's".into());
+                return Err("the listing has a path that find does not print".into());
             }
         }
         equal("the number of entries", &report.entries.len(), &find.len())?;
@@ -219,5 +232,5 @@ fn turn() -> Result<TurnContext> {
 }
 
 fn utf8(path: PathBuf) -> Result<String> {
-    path.into_os_string().into_string().map_err(|_| "a path is not UTF-8".into())
+    path.into_os_string().into_string().map_err(|_| "path is not UTF-8".into())
 }

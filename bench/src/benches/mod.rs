@@ -1,11 +1,12 @@
-//! The benches, and what they are given.
+//! The benchmarks and their setup.
 
 mod bash;
 mod calls;
+mod cancel;
 mod list;
 mod read;
 mod search;
-mod stop;
+
 mod tokens;
 
 use std::path::PathBuf;
@@ -14,17 +15,17 @@ use crate::Result;
 use crate::corpus::Corpus;
 use crate::fixtures::Fixtures;
 use crate::options::Options;
-use crate::race::Work;
+use crate::runner::Task;
 
-/// A bench: what is done, and with whom it is compared.
+/// A benchmark: its tasks and its peers.
 pub(crate) struct Bench {
     pub(crate) name: &'static str,
-    /// The programs whose versions the report tells.
+    /// Programs whose versions the report lists.
     pub(crate) peers: &'static [&'static str],
     pub(crate) needs_corpus: NeedsCorpus,
-    /// What a reader of the report has to know.
+    /// What a reader of the report needs to know.
     pub(crate) notes: &'static [&'static str],
-    pub(crate) works: fn(&Surroundings) -> Result<Vec<Work>>,
+    pub(crate) tasks: fn(&Setup) -> Result<Vec<Task>>,
 }
 
 pub(crate) enum NeedsCorpus {
@@ -32,7 +33,7 @@ pub(crate) enum NeedsCorpus {
     No,
 }
 
-/// THE LIST: one line per bench.
+/// All benchmarks.
 const BENCHES: &[Bench] = &[bash::BENCH, calls::BENCH, list::BENCH, read::BENCH, search::BENCH];
 
 pub(crate) fn find(name: &str) -> Result<&'static Bench> {
@@ -40,25 +41,25 @@ pub(crate) fn find(name: &str) -> Result<&'static Bench> {
     BENCHES
         .iter()
         .find(|bench| bench.name == name)
-        .ok_or_else(|| format!("no bench `{name}`; known: {}", known.join(", ")))
+        .ok_or_else(|| format!("unknown benchmark `{name}`; use one of {}", known.join(", ")))
 }
 
-/// What every bench is given.
+/// The programs and files that a benchmark uses.
 #[derive(Clone)]
-pub(crate) struct Surroundings {
+pub(crate) struct Setup {
     /// The top of the repository.
     pub(crate) project: PathBuf,
-    /// The program, built for release.
+    /// The release build of `eyelet`.
     pub(crate) eyelet: String,
-    /// The `rg` that the tests compare with.
+    /// The `rg` that the tests install.
     pub(crate) rg: String,
     pub(crate) fixtures: Fixtures,
     pub(crate) corpus: Option<Corpus>,
     pub(crate) rounds: usize,
 }
 
-impl Surroundings {
-    pub(crate) fn prepare(options: &Options) -> Result<Surroundings> {
+impl Setup {
+    pub(crate) fn prepare(options: &Options) -> Result<Setup> {
         let target = options.project.join("target");
         let folder = target.join("bench");
         let eyelet = target.join("release/eyelet");
@@ -66,7 +67,7 @@ impl Surroundings {
             NeedsCorpus::Yes => Some(Corpus::find(options.corpus.as_deref(), &folder)?),
             NeedsCorpus::No => None,
         };
-        Ok(Surroundings {
+        Ok(Setup {
             project: options.project.clone(),
             rg: text(target.join("tools/bin/rg"))?,
             eyelet: text(eyelet)?,
@@ -77,11 +78,11 @@ impl Surroundings {
     }
 }
 
-/// That two answers are the same, or how they are not.
+/// Fails unless both results are equal.
 fn equal<T: PartialEq>(what: &str, ours: &T, peers: &T) -> Result<()> {
-    if ours == peers { Ok(()) } else { Err(format!("{what} differs from the peer's")) }
+    if ours == peers { Ok(()) } else { Err(format!("{what}: differs from the expected result")) }
 }
 
 fn text(path: PathBuf) -> Result<String> {
-    path.into_os_string().into_string().map_err(|_| "a path is not UTF-8".into())
+    path.into_os_string().into_string().map_err(|_| "path is not UTF-8".into())
 }

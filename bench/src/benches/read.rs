@@ -1,4 +1,4 @@
-//! `read`: a page and the exact number of lines, beside `wc`.
+//! `read`: a page and the exact number of lines, compared with `wc`.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -9,11 +9,11 @@ use eyelet::{SandboxPolicy, Tool as _, TurnContext};
 use serde_json::json;
 
 use crate::Result;
-use crate::benches::{Bench, NeedsCorpus, Surroundings, equal};
+use crate::benches::{Bench, NeedsCorpus, Setup, equal};
 use crate::contender::{Contender, Side, output};
 use crate::fixtures::{GIBIBYTE, SPARSE_LINES, TEBIBYTE};
-use crate::options::said;
-use crate::race::{Unit, Work};
+use crate::options::io_error;
+use crate::runner::{Task, Unit};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
@@ -21,14 +21,14 @@ pub(crate) const BENCH: Bench = Bench {
     peers: &["wc"],
     needs_corpus: NeedsCorpus::No,
     notes: &[
-        "`wc -l` is the peer of every read that tells the number of lines: both have to see every \
-         byte once. It shows no page; eyelet shows 2,000 lines or 500 characters as well",
-        "a column counts characters, so what lies before it has to be decoded: the peer for that \
-         is `wc -m` in a UTF-8 locale, which counts characters",
-        "a TiB of hole takes `wc -l` minutes; beside it stands `wc -c`, which asks for the size and \
-         reads nothing: the price of starting a process",
+        "`wc -l` is the peer of each read that returns the number of lines: both must read every byte \
+         once. eyelet also returns 2,000 lines or 500 characters.",
+        "Columns count characters, so eyelet must decode the text before the column. The peer for that \
+         is `wc -m` in a UTF-8 locale, which counts characters.",
+        "`wc -l` takes minutes on a sparse file of 1 TiB. The peer is `wc -c`, which reads only the file \
+         size; its time is the cost of starting a process.",
     ],
-    works,
+    tasks,
 };
 
 const PROGRAM: &str = "eyelet call read";
@@ -37,29 +37,29 @@ const CHARACTERS: &str = "wc -m";
 const PAGE: usize = 2000;
 const WINDOW: usize = 500;
 const FAR_COLUMN: u64 = 900_000_000;
-/// What a read may have in memory, whatever the file.
+/// The memory limit of a read, whatever the size of the file.
 const FLAT: Target = Target::Memory { who: PROGRAM, mebibytes: 16.0 };
 
-fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
-    let log = utf8(&surroundings.fixtures.log()?)?;
-    let line = utf8(&surroundings.fixtures.long_line()?)?;
-    let sparse = utf8(&surroundings.fixtures.sparse("sparse-1t", TEBIBYTE)?)?;
-    let small_sparse = utf8(&surroundings.fixtures.sparse("sparse-1g", GIBIBYTE)?)?;
-    let eyelet = &surroundings.eyelet;
+fn tasks(setup: &Setup) -> Result<Vec<Task>> {
+    let log = utf8(&setup.fixtures.log()?)?;
+    let line = utf8(&setup.fixtures.long_line()?)?;
+    let sparse = utf8(&setup.fixtures.sparse("sparse-1t", TEBIBYTE)?)?;
+    let small_sparse = utf8(&setup.fixtures.sparse("sparse-1g", GIBIBYTE)?)?;
+    let eyelet = &setup.eyelet;
     let total = count(LINES, &log)?;
 
-    let mut works: Vec<Work> = [("start", 1), ("middle", total / 2), ("end", total - 1999)]
+    let mut tasks: Vec<Task> = [("start", 1), ("middle", total / 2), ("end", total - 1999)]
         .into_iter()
         .map(|(place, offset)| log_page(eyelet, &log, place, offset))
         .collect();
-    works.push(Work {
+    tasks.push(Task {
         name: "one line of 1 GiB, column 1".into(),
         check: window_check(&line, 1),
         unit: Unit::Milliseconds,
         contenders: vec![ours(eyelet, &line, 1, 1), peer(LINES, &line)],
         targets: vec![Target::Faster { than: LINES, times: 1.0 }, FLAT],
     });
-    works.push(Work {
+    tasks.push(Task {
         name: "one line of 1 GiB, column 900,000,000".into(),
         check: window_check(&line, FAR_COLUMN),
         unit: Unit::Milliseconds,
@@ -70,30 +70,30 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
         ],
         targets: vec![Target::Faster { than: CHARACTERS, times: 1.0 }, FLAT],
     });
-    works.push(Work {
-        name: "1 TiB, nearly all of it hole".into(),
+    tasks.push(Task {
+        name: "sparse file of 1 TiB".into(),
         check: sparse_check(&sparse, &small_sparse),
         unit: Unit::Milliseconds,
         contenders: vec![ours(eyelet, &sparse, 1, 1), peer("wc -c", &sparse)],
         targets: vec![Target::Within { who: PROGRAM, most: 10.0 }, FLAT],
     });
-    Ok(works)
+    Ok(tasks)
 }
 
-fn log_page(eyelet: &str, log: &str, place: &str, offset: u64) -> Work {
+fn log_page(eyelet: &str, log: &str, place: &str, offset: u64) -> Task {
     let (path, program) = (log.to_owned(), eyelet.to_owned());
     let check = move || {
         let page = page(&path, offset, 1)?;
         equal("total_lines", &page.total_lines, &count(LINES, &path)?)?;
         equal("the page", &page.content, &lines_of(&path, offset)?)?;
         let arguments = arguments(&path, offset, 1);
-        let said = output(&[&program, "call", "read", &arguments])?;
+        let printed = output(&[&program, "call", "read", &arguments])?;
         let answer: serde_json::Value =
-            serde_json::from_slice(&said).map_err(|error| error.to_string())?;
+            serde_json::from_slice(&printed).map_err(|error| error.to_string())?;
         equal("the program's page", &answer["data"]["content"], &json!(page.content))?;
-        Ok(format!("total {} as by `wc -l`, the page line by line", page.total_lines))
+        Ok(format!("total_lines {} equals `wc -l`; the page equals a naive read", page.total_lines))
     };
-    Work {
+    Task {
         name: format!("1 GiB of log lines, page at the {place}"),
         check: Box::new(check),
         unit: Unit::Milliseconds,
@@ -102,28 +102,30 @@ fn log_page(eyelet: &str, log: &str, place: &str, offset: u64) -> Work {
     }
 }
 
-/// That the window is what decoding from the start finds, and that there is one line.
-fn window_check(path: &str, column: u64) -> crate::race::Check {
+/// Checks the number of lines, and the window against one decoded from the start.
+fn window_check(path: &str, column: u64) -> crate::runner::Check {
     let path = path.to_owned();
     Box::new(move || {
         let page = page(&path, 1, column)?;
         equal("total_lines", &page.total_lines, &count(LINES, &path)?)?;
         equal("the window", &page.content, &window_of(&path, column)?)?;
         Ok(format!(
-            "total {} as by `wc -l`, the window by decoding from the start",
+            "total_lines {} equals `wc -l`; the window equals a naive decode",
             page.total_lines
         ))
     })
 }
 
-/// The larger file cannot be counted by `wc`; a smaller one of the same make can.
-fn sparse_check(large: &str, small: &str) -> crate::race::Check {
+/// `wc` takes too long on the large file, so a smaller one with the same layout is compared.
+fn sparse_check(large: &str, small: &str) -> crate::runner::Check {
     let (large, small) = (large.to_owned(), small.to_owned());
     Box::new(move || {
         equal("total_lines of 1 GiB", &page(&small, 1, 1)?.total_lines, &count(LINES, &small)?)?;
         let written = 3 * SPARSE_LINES as u64;
         equal("total_lines", &page(&large, 1, 1)?.total_lines, &written)?;
-        Ok(format!("total {written}, as written; a file of the same make of 1 GiB as by `wc -l`"))
+        Ok(format!(
+            "total_lines {written} equals the lines written; for a similar file of 1 GiB it equals `wc -l`"
+        ))
     })
 }
 
@@ -145,35 +147,35 @@ fn page(path: &str, offset: u64, column: u64) -> Result<eyelet::tools::TextPage>
     let args = ReadArgs { offset: Some(offset), column: Some(column), ..ReadArgs::new(path) };
     match Read.run(args, &turn).map_err(|error| error.to_string())? {
         ReadReport::Text(page) => Ok(page),
-        ReadReport::Image(_) => Err("a text was taken for an image".into()),
+        ReadReport::Image(_) => Err("read returned an image for a text file".into()),
     }
 }
 
 fn count(command: &str, path: &str) -> Result<u64> {
     let words: Vec<&str> = command.split(' ').chain([path]).collect();
-    let said = String::from_utf8_lossy(&output(&words)?).into_owned();
-    let number = said.split_whitespace().next().and_then(|number| number.parse().ok());
-    number.ok_or_else(|| format!("{command} said `{said}`"))
+    let printed = String::from_utf8_lossy(&output(&words)?).into_owned();
+    let number = printed.split_whitespace().next().and_then(|number| number.parse().ok());
+    number.ok_or_else(|| format!("{command}: expected a number, got `{printed}`"))
 }
 
-/// The lines of a page, each cut to the window, by reading everything before them.
+/// The lines of a page, each truncated to the window, read from the start of the file.
 fn lines_of(path: &str, offset: u64) -> Result<String> {
-    let lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(said)?).lines();
+    let lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(io_error)?).lines();
     let mut text = String::new();
     let skip = usize::try_from(offset - 1).unwrap_or(usize::MAX);
     for line in lines.skip(skip).take(PAGE) {
-        text.extend(line.map_err(said)?.chars().take(WINDOW));
+        text.extend(line.map_err(io_error)?.chars().take(WINDOW));
         text.push('\n');
     }
     Ok(text)
 }
 
-/// The window of the first line at a column, by counting the bytes that start a character.
+/// The window of the first line at a column, found by counting bytes that start a character.
 fn window_of(path: &str, column: u64) -> Result<String> {
-    let file = BufReader::with_capacity(1 << 20, File::open(path).map_err(said)?);
+    let file = BufReader::with_capacity(1 << 20, File::open(path).map_err(io_error)?);
     let (mut before, mut window) = (0, Vec::new());
     for byte in file.bytes() {
-        let byte = byte.map_err(said)?;
+        let byte = byte.map_err(io_error)?;
         before += u64::from(byte & 0xc0 != 0x80);
         if before >= column + WINDOW as u64 {
             break;
@@ -182,10 +184,10 @@ fn window_of(path: &str, column: u64) -> Result<String> {
             window.push(byte);
         }
     }
-    // The line's ending is shown whatever its window.
+    // The reply includes the line ending even if the line is truncated.
     String::from_utf8(window).map(|window| window + "\n").map_err(|error| error.to_string())
 }
 
 fn utf8(path: &Path) -> Result<String> {
-    path.to_str().map(str::to_owned).ok_or_else(|| "a path is not UTF-8".into())
+    path.to_str().map(str::to_owned).ok_or_else(|| "path is not UTF-8".into())
 }

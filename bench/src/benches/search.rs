@@ -1,4 +1,4 @@
-//! `grep_files`: which files hold a pattern, newest first, beside ripgrep.
+//! `grep_files`: the files that match a pattern, newest first, compared with ripgrep.
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -8,9 +8,9 @@ use eyelet::{SandboxPolicy, Tool as _, TurnContext};
 use serde_json::json;
 
 use crate::Result;
-use crate::benches::{Bench, NeedsCorpus, Surroundings, equal, stop, text};
+use crate::benches::{Bench, NeedsCorpus, Setup, cancel, equal, text};
 use crate::contender::{Contender, Side, command};
-use crate::race::{Check, Unit, Work};
+use crate::runner::{Check, Task, Unit};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
@@ -18,16 +18,16 @@ pub(crate) const BENCH: Bench = Bench {
     peers: &[],
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
-        "the peers are the `rg` 15.2.0 that `cargo xtask test` installs; they print every file that \
-         matches, ours a page",
-        "`rg --sortr` is single-threaded by design; `rg -l` has all cores and no order",
-        "before anything is timed, the pages of every pattern of the list, at limits 1, 100 and 2000, \
-         with and without a glob, are equal to what `rg --sortr` prints, cut; files of equal time in \
-         order of their path, which rg leaves open",
-        "`from cancel to answer` is how long a call through the library goes on that was cancelled after \
-         100 ms; a deadline stops it in the same places",
+        "The peer is `rg` 15.2.0, which `cargo xtask test` installs. It prints all matching files; eyelet \
+         returns a page.",
+        "`rg --sortr` uses one thread by design. `rg -l` uses all cores and does not sort.",
+        "Before timing, the pages for each test pattern are compared with the output of `rg --sortr`, at \
+         limits 1, 100 and 2000, with and without a glob. Files with the same modification time are \
+         compared in path order, because rg does not define their order.",
+        "`cancel to reply` is the time that a library call takes to return after it is cancelled. The \
+         benchmark cancels each call after 100 ms. A deadline stops a call at the same points.",
     ],
-    works,
+    tasks,
 };
 
 const OURS: &str = "eyelet call grep_files";
@@ -36,15 +36,15 @@ const UNSORTED: &str = "rg -l";
 
 const NOWHERE: &str = "qqzz_nowhere_in_it";
 const COMMON: &str = "include";
-/// Slow to search for: an automaton of many states.
+/// A slow pattern: its automaton has many states.
 const COSTLY: &str = r"(?:\pL|\d|-){200}Q";
 
 const LIMITS: [u64; 3] = [1, 100, 2000];
 const GLOBS: [Option<&str>; 2] = [None, Some("*.[ch]")];
 
-/// Patterns whose answers have to be equal.
+/// Patterns whose pages must equal those of rg.
 const PATTERNS: &[&str] = &[
-    // Nowhere.
+    // No match.
     NOWHERE,
     "[0-9]{40}zz",
     "^\\s*qqzz",
@@ -67,11 +67,11 @@ const PATTERNS: &[&str] = &[
     "\\p{Greek}",
     "µs",
     "\\bé\\w+",
-    // Whatever the case.
+    // Case-insensitive.
     "(?i)copyright",
     "(?i)torvalds",
     "(?i)straße",
-    // At an edge.
+    // Anchored.
     "^#include <linux/module.h>$",
     "^$",
     "\\}$",
@@ -94,23 +94,28 @@ const PATTERNS: &[&str] = &[
     "(foo|bar).*(baz|quux).*(one|two|three)",
 ];
 
-fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
-    let corpus = surroundings.corpus.as_ref().ok_or("no corpus")?;
+fn tasks(setup: &Setup) -> Result<Vec<Task>> {
+    let corpus = setup.corpus.as_ref().ok_or("no corpus; use --corpus DIR")?;
     let corpus = text(corpus.path.canonicalize().map_err(|error| error.to_string())?)?;
-    let project = text(surroundings.fixtures.project()?)?;
-    let work = |name: &str, folder: &str, pattern: &str, limit, sorted, unsorted| {
-        let (rg, folder) = (surroundings.rg.clone(), folder.to_owned());
+    let project = text(setup.fixtures.project()?)?;
+    let task = |name: &str, folder: &str, pattern: &str, limit, sorted, unsorted| {
+        let (rg, folder) = (setup.rg.clone(), folder.to_owned());
         let check: Check = {
             let (rg, folder, pattern) = (rg.clone(), folder.clone(), pattern.to_owned());
-            Box::new(move || Ok(format!("{} files", same(&rg, &folder, &pattern, None, &[limit])?)))
+            Box::new(move || {
+                Ok(format!(
+                    "{} files match, as with rg",
+                    same(&rg, &folder, &pattern, None, &[limit])?
+                ))
+            })
         };
         let arguments = json!({ "pattern": pattern, "path": folder, "limit": limit }).to_string();
-        let ours = [&surroundings.eyelet, "call", "grep_files", &arguments];
+        let ours = [&setup.eyelet, "call", "grep_files", &arguments];
         let peer = |name, more: &[&str]| {
             let words = [&[rg.as_str(), "-l"], more, &[pattern, &folder]].concat();
             Contender::process(name, Side::Peer, words).may_find_nothing()
         };
-        Work {
+        Task {
             name: name.to_owned(),
             check,
             unit: Unit::Milliseconds,
@@ -122,30 +127,34 @@ fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
             targets: vec![
                 Target::Faster { than: SORTED, times: sorted },
                 Target::Faster { than: UNSORTED, times: unsorted },
-                Target::MemoryOf { who: OURS, peer: SORTED },
-                Target::MemoryOf { who: OURS, peer: UNSORTED },
+                Target::MemoryOfPeer { who: OURS, peer: SORTED },
+                Target::MemoryOfPeer { who: OURS, peer: UNSORTED },
             ],
         }
     };
-    let mut first = work("full scan, no match", &corpus, NOWHERE, 100, 2.0, 1.0);
+    let mut first = task("full scan, no match", &corpus, NOWHERE, 100, 2.0, 1.0);
     first.check = {
-        let (rg, corpus) = (surroundings.rg.clone(), corpus.clone());
+        let (rg, corpus) = (setup.rg.clone(), corpus.clone());
         Box::new(move || all_the_same(&rg, &corpus))
     };
     Ok(vec![
         first,
-        work("common pattern, limit 100", &corpus, COMMON, 100, 4.0, 1.7),
-        work("common pattern, limit 2000", &corpus, COMMON, 2000, 2.4, 1.0),
-        work("50 files, start included", &project, "ERROR", 100, 1.0, 1.0),
-        work("50 files, no match, start included", &project, NOWHERE, 100, 1.0, 1.0),
-        stop::work("stop, no match", Path::new(&corpus), NOWHERE),
-        stop::work("stop, many automaton states", Path::new(&corpus), COSTLY),
-        stop::work("stop, in one line of 1 GiB", &surroundings.fixtures.long_line()?, NOWHERE),
-        stop::work("stop, both", &surroundings.fixtures.long_line()?, COSTLY),
+        task("common pattern, limit 100", &corpus, COMMON, 100, 4.0, 1.7),
+        task("common pattern, limit 2000", &corpus, COMMON, 2000, 2.4, 1.0),
+        task("50 files, including process start", &project, "ERROR", 100, 1.0, 1.0),
+        task("50 files, no match, including process start", &project, NOWHERE, 100, 1.0, 1.0),
+        cancel::task("cancel, no match", Path::new(&corpus), NOWHERE),
+        cancel::task("cancel, many automaton states", Path::new(&corpus), COSTLY),
+        cancel::task("cancel, one line of 1 GiB", &setup.fixtures.long_line()?, NOWHERE),
+        cancel::task(
+            "cancel, many automaton states, one line of 1 GiB",
+            &setup.fixtures.long_line()?,
+            COSTLY,
+        ),
     ])
 }
 
-/// Compares every pattern with every limit and glob. Says how many pages were equal.
+/// Compares each pattern with each limit and glob. Returns the number of equal pages.
 fn all_the_same(rg: &str, corpus: &str) -> Result<String> {
     for pattern in PATTERNS {
         for glob in GLOBS {
@@ -153,10 +162,10 @@ fn all_the_same(rg: &str, corpus: &str) -> Result<String> {
         }
     }
     let pages = PATTERNS.len() * GLOBS.len() * LIMITS.len();
-    Ok(format!("{pages} pages of {} patterns as by rg", PATTERNS.len()))
+    Ok(format!("{pages} pages of {} patterns equal those of rg", PATTERNS.len()))
 }
 
-/// That the pages are those that `rg` gives. Returns how many files match in all.
+/// Checks that the pages equal those of `rg`. Returns the total number of matching files.
 fn same(
     rg: &str,
     folder: &str,
@@ -176,7 +185,7 @@ fn same(
         };
         let page = GrepFiles.run(args, &turn).map_err(|error| error.to_string())?.files;
         let cut = expected.iter().take(*limit as usize).cloned().collect();
-        equal(&format!("the page of `{pattern}` with {glob:?}, limit {limit},"), &page, &cut)?;
+        equal(&format!("the page of `{pattern}`, glob {glob:?}, limit {limit}"), &page, &cut)?;
     }
     Ok(expected.len())
 }
@@ -194,7 +203,7 @@ fn by_rg(rg: &str, folder: &str, pattern: &str, glob: Option<&str>) -> Result<Ve
     let mut files =
         printed.lines().map(|path| Ok((modified(path)?, path))).collect::<Result<Vec<_>>>()?;
     if !files.is_sorted_by_key(|(time, _)| Reverse(*time)) {
-        return Err("rg does not list the newest first".into());
+        return Err("rg does not print the newest file first".into());
     }
     files.sort_by_key(|(time, path)| (Reverse(*time), *path));
     Ok(files.into_iter().map(|(_, path)| path.to_owned()).collect())

@@ -1,4 +1,4 @@
-//! What an answer costs a model, beside the reference server's for the same trees and files.
+//! The tokens of a reply, compared with the reference server for the same trees and files.
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,55 +10,43 @@ use tiktoken_rs::CoreBPE;
 
 use crate::Result;
 use crate::benches::calls::Servers;
-use crate::benches::{Surroundings, text};
+use crate::benches::{Setup, text};
 use crate::contender::{Contender, Side};
-use crate::options::said;
-use crate::race::{Check, Unit, Work};
+use crate::options::io_error;
+use crate::runner::{Check, Task, Unit};
 use crate::server::{Call, Server};
 use crate::target::Target;
 
 const LIST: &str = "eyelet list_dir";
 const READ: &str = "eyelet read";
 
-/// The trees that are listed, the project's own among them.
+/// The number of listed trees, including the sources of this project.
 const TREES: usize = 10;
-/// A tree is worth listing from here on, and no peer can answer whole beyond.
+/// Smaller trees are not worth listing; the peers cannot list larger ones in one reply.
 const ENTRIES: std::ops::RangeInclusive<usize> = 50..=10_000;
-/// Files are worth reading from here on.
+/// Smaller files are not worth reading.
 const LEAST_BYTES: u64 = 2048;
 
 type Counter = Rc<CoreBPE>;
 
-pub(super) fn works(surroundings: &Surroundings) -> Result<Vec<Work>> {
+pub(super) fn tasks(setup: &Setup) -> Result<Vec<Task>> {
     let counter: Counter = Rc::new(tiktoken_rs::o200k_base().map_err(|e| e.to_string())?);
-    let trees = trees(surroundings)?;
-    let sources = surroundings.project.join("crates");
+    let trees = trees(setup)?;
+    let sources = setup.project.join("crates");
     Ok(vec![
-        list_work(
-            "listing of ten trees, page of default size",
-            surroundings,
-            &counter,
-            &trees,
-            None,
-        )?,
-        list_work(
-            "listing of ten trees, page of 1000",
-            surroundings,
-            &counter,
-            &trees,
-            Some(1000),
-        )?,
-        read_work(surroundings, &counter, &sources)?,
+        list_task("list ten trees, default page size", setup, &counter, &trees, None)?,
+        list_task("list ten trees, page size 1000", setup, &counter, &trees, Some(1000))?,
+        read_task(setup, &counter, &sources)?,
     ])
 }
 
-fn list_work(
+fn list_task(
     name: &str,
-    surroundings: &Surroundings,
+    setup: &Setup,
     counter: &Counter,
     trees: &[String],
     limit: Option<u64>,
-) -> Result<Work> {
+) -> Result<Task> {
     let ours = |tree: &String| {
         let mut arguments = json!({ "dir_path": tree });
         if let Some(limit) = limit {
@@ -68,10 +56,10 @@ fn list_work(
     };
     let lister = |name, side, call: &dyn Fn(&String) -> Call, entries: fn(&str) -> usize| {
         let jobs: Vec<_> = trees.iter().map(|tree| (tree.clone(), call(tree))).collect();
-        let (counter, surroundings) = (Rc::clone(counter), surroundings.clone());
+        let (counter, setup) = (Rc::clone(counter), setup.clone());
         Contender::samples(name, side, move || {
-            let tokens_an_entry = |(tree, call): &(String, Call)| {
-                let servers = Servers::of(&surroundings, tree)?;
+            let tokens_per_entry = |(tree, call): &(String, Call)| {
+                let servers = Servers::new(&setup, tree)?;
                 let words = if side == Side::Ours { &servers.ours } else { &servers.peer };
                 let (_, text) = Server::start(words)?.call(call)?;
                 let entries = entries(&text);
@@ -80,16 +68,16 @@ fn list_work(
                 }
                 Ok(tokens(&counter, &text) / entries as f64)
             };
-            jobs.iter().map(tokens_an_entry).collect()
+            jobs.iter().map(tokens_per_entry).collect()
         })
     };
     let peer = |tool| move |tree: &String| Call { tool, arguments: json!({ "path": tree }) };
     let names: Vec<_> = trees.iter().filter_map(|tree| tree.rsplit('/').next()).collect();
-    let checked = format!("of {}", names.join(", "));
-    Ok(Work {
+    let checked = format!("the trees are {}", names.join(", "));
+    Ok(Task {
         name: name.into(),
         check: Box::new(move || Ok(checked.clone())),
-        unit: Unit::Count("tokens an entry"),
+        unit: Unit::Count("tokens per entry"),
         contenders: vec![
             lister(LIST, Side::Ours, &ours, our_entries),
             lister("list_directory", Side::Peer, &peer("list_directory"), |text| {
@@ -103,17 +91,17 @@ fn list_work(
     })
 }
 
-/// Below the first line stands an entry a line, and a last line where there are more.
+/// The reply has a header line, a line per entry, and a last line if there are more entries.
 fn our_entries(text: &str) -> usize {
     let has_more = text.lines().last().is_some_and(|line| line.starts_with("More than "));
     text.lines().count() - 1 - usize::from(has_more)
 }
 
-fn read_work(surroundings: &Surroundings, counter: &Counter, sources: &Path) -> Result<Work> {
+fn read_task(setup: &Setup, counter: &Counter, sources: &Path) -> Result<Task> {
     let mut files = Vec::new();
     find_sources(sources, &mut files)?;
     files.sort();
-    let servers = Servers::of(surroundings, &text(sources.to_owned())?)?;
+    let servers = Servers::new(setup, &text(sources.to_owned())?)?;
     let reader = |name, side, words: &[String], tool, body: fn(&str) -> &str| -> Result<_> {
         let server = RefCell::new(Server::start(words)?);
         let (files, counter) = (files.clone(), Rc::clone(counter));
@@ -121,11 +109,11 @@ fn read_work(surroundings: &Surroundings, counter: &Counter, sources: &Path) -> 
             let percent_over = |path: &String| {
                 let call = Call { tool, arguments: json!({ "path": path }) };
                 let (_, text) = server.borrow_mut().call(&call)?;
-                let raw = fs::read_to_string(path).map_err(said)?;
+                let raw = fs::read_to_string(path).map_err(io_error)?;
                 let body = body(&text);
-                // A client's budget may end a page before the file does.
+                // The reply budget may truncate the page before the end of the file.
                 if body.is_empty() || !raw.starts_with(body) {
-                    return Err(format!("{tool} of {path} does not show its text"));
+                    return Err(format!("{tool}: the reply does not match the text of {path}"));
                 }
                 Ok((tokens(&counter, &text) / tokens(&counter, body) - 1.0) * 100.0)
             };
@@ -136,12 +124,12 @@ fn read_work(surroundings: &Surroundings, counter: &Counter, sources: &Path) -> 
         reader(READ, Side::Ours, &servers.ours, "read", below_header)?,
         reader("read_text_file", Side::Peer, &servers.peer, "read_text_file", |text| text)?,
     ];
-    let checked = format!("{} source files of eyelet, each text as on disk", files.len());
+    let checked = format!("{} source files of eyelet; each reply matches the file", files.len());
     let check: Check = Box::new(move || Ok(checked.clone()));
-    Ok(Work {
-        name: "reading source files above 2 KiB".into(),
+    Ok(Task {
+        name: "read source files larger than 2 KiB".into(),
         check,
-        unit: Unit::Count("% over the raw text"),
+        unit: Unit::Count("% more tokens than the raw text"),
         contenders,
         targets: vec![Target::Within { who: READ, most: 1.0 }],
     })
@@ -155,22 +143,25 @@ fn tokens(counter: &CoreBPE, text: &str) -> f64 {
     counter.encode_ordinary(text).len() as f64
 }
 
-/// The project's own, and directories of the corpus, taken evenly from its list.
-fn trees(surroundings: &Surroundings) -> Result<Vec<String>> {
-    let corpus = surroundings.corpus.as_ref().ok_or("no corpus")?;
-    let corpus = corpus.path.canonicalize().map_err(said)?;
+/// The sources of this project, and directories evenly spread over the corpus.
+fn trees(setup: &Setup) -> Result<Vec<String>> {
+    let corpus = setup.corpus.as_ref().ok_or("no corpus; use --corpus DIR")?;
+    let corpus = corpus.path.canonicalize().map_err(io_error)?;
     let mut found = Vec::new();
-    for entry in fs::read_dir(corpus).map_err(said)? {
-        let path = entry.map_err(said)?.path();
-        if path.is_dir() && !is_hidden(&path) && ENTRIES.contains(&weigh(&path)?) {
+    for entry in fs::read_dir(corpus).map_err(io_error)? {
+        let path = entry.map_err(io_error)?.path();
+        if path.is_dir() && !is_hidden(&path) && ENTRIES.contains(&count_entries(&path)?) {
             found.push(text(path)?);
         }
     }
     found.sort();
-    let mut trees = vec![text(surroundings.project.join("crates"))?];
+    let mut trees = vec![text(setup.project.join("crates"))?];
     let wanted = TREES - trees.len();
     if found.len() < wanted {
-        return Err(format!("the corpus has {} trees of a fit size, not {wanted}", found.len()));
+        return Err(format!(
+            "the corpus has {} trees of a suitable size, but {wanted} are required; use another --corpus",
+            found.len()
+        ));
     }
     trees.extend((0..wanted).map(|number| found[number * found.len() / wanted].clone()));
     Ok(trees)
@@ -180,26 +171,26 @@ fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
-/// The entries below a directory; a link is one.
-fn weigh(top: &Path) -> Result<usize> {
+/// Counts the entries below a directory without following symlinks.
+fn count_entries(top: &Path) -> Result<usize> {
     let mut count = 0;
-    for entry in fs::read_dir(top).map_err(said)? {
-        let entry = entry.map_err(said)?;
+    for entry in fs::read_dir(top).map_err(io_error)? {
+        let entry = entry.map_err(io_error)?;
         count += 1;
-        if entry.file_type().map_err(said)?.is_dir() {
-            count += weigh(&entry.path())?;
+        if entry.file_type().map_err(io_error)?.is_dir() {
+            count += count_entries(&entry.path())?;
         }
     }
     Ok(count)
 }
 
 fn find_sources(folder: &Path, found: &mut Vec<String>) -> Result<()> {
-    for entry in fs::read_dir(folder).map_err(said)? {
-        let path: PathBuf = entry.map_err(said)?.path();
+    for entry in fs::read_dir(folder).map_err(io_error)? {
+        let path: PathBuf = entry.map_err(io_error)?.path();
         if path.is_dir() {
             find_sources(&path, found)?;
         } else if path.extension().is_some_and(|ending| ending == "rs")
-            && path.metadata().map_err(said)?.len() > LEAST_BYTES
+            && path.metadata().map_err(io_error)?.len() > LEAST_BYTES
         {
             found.push(text(path)?);
         }

@@ -25,12 +25,12 @@ pub(crate) fn build(flags: &ContextFlags) -> Result<TurnContext, Failure> {
         turn = turn.with_root(root);
     }
     let folders: Vec<_> = turn.roots().map(Path::to_owned).collect();
-    let turn = with_hidden(flags, turn, &folders)?;
+    let turn = with_deny_list(flags, turn, &folders)?;
     Ok(if flags.read_anywhere { turn.with_path_scope(PathScope::Everything) } else { turn })
 }
 
 /// Adds the deny list: the globs of `--deny` below `roots`, and secrets if anything is confined.
-pub(crate) fn with_hidden(
+pub(crate) fn with_deny_list(
     flags: &ContextFlags,
     turn: TurnContext,
     roots: &[PathBuf],
@@ -38,7 +38,7 @@ pub(crate) fn with_hidden(
     let is_confined =
         !flags.roots.is_empty() || flags.read_anywhere || turn.sandbox() != SandboxPolicy::Full;
     let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let hidden = match home {
+    let deny_list = match home {
         Some(home) if is_confined => DenyList::empty().with_secrets_in(&home),
         Some(_) | None => DenyList::empty(),
     };
@@ -46,10 +46,10 @@ pub(crate) fn with_hidden(
     if folders.is_empty() {
         folders.push(turn.cwd());
     }
-    let deny = |hidden: DenyList, glob: &String| hidden.with_glob(glob, &folders);
-    let hidden = flags.denied.iter().try_fold(hidden, deny);
-    let hidden = hidden.map_err(|error| Failure::usage(error.message))?;
-    Ok(turn.with_deny_list(hidden))
+    let deny = |list: DenyList, glob: &String| list.with_glob(glob, &folders);
+    let deny_list = flags.denied.iter().try_fold(deny_list, deny);
+    let deny_list = deny_list.map_err(|error| Failure::usage(error.message))?;
+    Ok(turn.with_deny_list(deny_list))
 }
 
 /// Creates the private temp directory of commands inside the given one. It lasts as long as this process.
@@ -113,20 +113,22 @@ pub(crate) fn limited(spill: OutputStore, flags: &ContextFlags) -> OutputStore {
     }
 }
 
-fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Failure> {
-    let Some(asked) = asked else {
+fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let Some(given) = given else {
         return env::current_dir().map_err(|error| {
-            Failure::usage(format!("the working directory is gone ({error}); name one with --cwd"))
+            Failure::usage(format!(
+                "cannot determine the working directory: {error}; set one with --cwd DIR"
+            ))
         });
     };
-    let found = absolute(asked).and_then(|path| {
+    let found = absolute(given).and_then(|path| {
         let is_dir = fs::metadata(&path)?.is_dir();
         is_dir.then_some(path).ok_or(std::io::ErrorKind::NotADirectory.into())
     });
-    found.map_err(|error| refused("--cwd", asked, &error))
+    found.map_err(|error| refused("--cwd", given, &error))
 }
 
 fn refused(flag: &str, path: &Path, error: &std::io::Error) -> Failure {
     let path = path.display();
-    Failure::usage(format!("{flag} needs a directory that can be opened, not `{path}`: {error}"))
+    Failure::usage(format!("{flag}: cannot open the directory `{path}`: {error}"))
 }

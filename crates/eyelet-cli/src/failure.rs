@@ -8,9 +8,9 @@ use eyelet::{FunctionCallError, ToolError};
 
 use crate::print;
 
-/// The exit code if the tool failed or its answer could not be written.
+/// The exit code if the command failed or its output could not be written.
 pub(crate) const FAILED: u8 = 1;
-/// The exit code for a wrong command line.
+/// The exit code for an invalid command line.
 const USAGE: u8 = 2;
 
 /// Why the command failed.
@@ -33,13 +33,13 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Failure { message: format!("cannot write the answer: {error}"), exit: FAILED }
+        Failure { message: format!("cannot write the output: {error}"), exit: FAILED }
     }
 }
 
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Self {
-        Failure { message: error.message, exit: FAILED }
+        Failure { message: eyelet_mcp::error_text(&error), exit: FAILED }
     }
 }
 
@@ -58,6 +58,6 @@ impl From<FunctionCallError> for Failure {
 pub(crate) fn report_panics_on_stderr() {
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
-        print::error(&format!("internal failure{place}; please report it"));
+        print::error(&format!("internal failure{place}; please report this bug"));
     }));
 }

@@ -14,7 +14,7 @@ pub(crate) struct Home {
 impl Home {
     pub(crate) fn find() -> Result<Self, Failure> {
         let path = absolute_variable("HOME").ok_or_else(|| {
-            Failure::usage("HOME is not the path of a folder, so that no user file can be found")
+            Failure::usage("cannot locate the user config: HOME is not an absolute path")
         })?;
         Ok(Home { path })
     }

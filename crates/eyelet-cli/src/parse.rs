@@ -28,7 +28,7 @@ fn report(error: &clap::Error) -> ExitCode {
             .map_or_else(|error| Failure::from(error).report(), |()| ExitCode::SUCCESS);
     }
     if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Failure::usage("a command is missing; `eyelet --help` lists them").report();
+        return Failure::usage("no command given; run `eyelet help` to list the commands").report();
     }
     Failure::usage(one_line(&error.to_string())).report()
 }
@@ -46,7 +46,7 @@ fn one_line(rendered: &str) -> String {
         }
     }
     if parts.len() < 2 {
-        parts.push("`--help` tells more".to_owned());
+        parts.push("see `--help`".to_owned());
     }
     parts.join("; ")
 }

@@ -1,7 +1,7 @@
 //! Prints to stdout and stderr. No other module does.
 //!
-//! On a terminal, control characters are escaped, so that the content of a file or the output of a
-//! command cannot move the cursor. Text to a pipe is unchanged.
+//! On a terminal, control characters are escaped: the content of a file or the output of a command
+//! must not move the cursor. Text to a pipe is unchanged.
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -22,7 +22,7 @@ pub(crate) fn stderr_text(text: &str) -> io::Result<()> {
     stream(&mut io::stderr().lock(), text)
 }
 
-/// On a terminal, adds a missing final newline, so that what follows starts on a new line.
+/// On a terminal, adds a missing final newline: the next text must start on a new line.
 fn stream(stream: &mut (impl Write + IsTerminal), text: &str) -> io::Result<()> {
     if !stream.is_terminal() {
         return write(stream, text.as_bytes());
@@ -75,6 +75,12 @@ pub(crate) fn note(note: &str) {
     let _ = write(&mut io::stderr().lock(), format!("{}\n", one_line(note)).as_bytes());
 }
 
+/// Prints one line of JSON to stderr.
+pub(crate) fn json_note(json: &impl Display) {
+    let line = format!("{}\n", escaped_json(&json.to_string()));
+    let _ = write(&mut io::stderr().lock(), line.as_bytes());
+}
+
 /// Prints an error to stderr.
 pub(crate) fn error(message: &str) {
     note(&format!("eyelet: {message}"));
@@ -84,7 +90,7 @@ fn write(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     ignore_broken_pipe(stream.write_all(bytes).and_then(|()| stream.flush()))
 }
 
-/// Treats a closed pipe (`| head -1`) as success: the reader has what it wanted.
+/// Treats a closed pipe (`| head -1`) as success: the reader needs no more.
 pub(crate) fn ignore_broken_pipe(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -126,6 +132,6 @@ fn escaped_json(json: &str) -> String {
 /// Joins the lines of a message. Drops lines of `^` markers, which would point nowhere.
 fn one_line(message: &str) -> String {
     let lines = message.lines().map(str::trim);
-    let kept: Vec<_> = lines.filter(|line| !line.trim_matches(['^', ' ']).is_empty()).collect();
-    escaped(&kept.join(" "))
+    let lines: Vec<_> = lines.filter(|line| !line.trim_matches(['^', ' ']).is_empty()).collect();
+    escaped(&lines.join(" "))
 }

@@ -14,6 +14,7 @@ use rmcp::service::RequestContext;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::error_text::{error_text, hint_text};
 use crate::metrics::Outcome;
 use crate::options::ReplyForm;
 use crate::server::Server;
@@ -164,7 +165,7 @@ fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
     };
     match text {
         Ok(text) => success(text),
-        Err(FunctionCallError::RespondToModel(error)) => failure(shortened(&error.message)),
+        Err(FunctionCallError::RespondToModel(error)) => failure(shortened(&error_text(&error))),
         Err(FunctionCallError::Fatal(message)) => {
             failure(format!("internal failure: {}", shortened(&message)))
         }
@@ -172,7 +173,7 @@ fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
 }
 
 fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
-    let envelope = Envelope::new(outcome, AttachmentMode::Omit);
+    let envelope = Envelope::new(outcome, AttachmentMode::Omit).with_hint_text(hint_text);
     if envelope.ok { success(envelope.to_json()) } else { failure(envelope.to_json()) }
 }
 

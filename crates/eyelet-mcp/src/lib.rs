@@ -13,6 +13,7 @@
 //! a signal. No module here knows how a tool works.
 
 mod call_task;
+mod error_text;
 mod http;
 mod message;
 mod metrics;
@@ -25,6 +26,7 @@ mod stdio_transport;
 mod thread_pool;
 mod token;
 
+pub use error_text::{error_text, hint_text};
 pub use http::{Http, serve_http};
 pub use options::{Options, ReplyForm, WorkingDirectory};
 pub use stdio::serve_stdio;

@@ -196,7 +196,11 @@ fn output_schema() -> Value {
             "data": { "type": "object" },
             "error": {
                 "type": "object",
-                "properties": { "code": { "type": "string" }, "message": { "type": "string" } },
+                "properties": {
+                    "code": { "type": "string" },
+                    "message": { "type": "string" },
+                    "hint": { "type": "string" }
+                },
                 "required": ["code", "message"]
             }
         },

@@ -43,5 +43,5 @@ pub(crate) fn take_framed<T: DeserializeOwned>(inbox: &mut Vec<u8>) -> io::Resul
 }
 
 fn too_long() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a message is too long")
+    io::Error::new(io::ErrorKind::InvalidData, "the message is too long")
 }

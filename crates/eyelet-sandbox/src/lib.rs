@@ -1,11 +1,12 @@
-//! Runs one command so that no process of it outlives the call, and sandboxes it if a policy says so.
+//! Runs one command, kills every process it started when the call ends, and sandboxes it if the policy
+//! requires that.
 //!
 //! # Layout
 //!
 //! - The caller ([`Supervisor`], `supervisor.rs`) starts its own program again as a supervisor, and sends
 //!   it a [`SandboxRequest`] (`request.rs`, `framing.rs`) over a socket. When the socket closes, the
 //!   supervisor kills the command. Its reports are in `message.rs`.
-//! - The supervisor is two processes, so that if one is killed, the other cleans up. The monitor
+//! - The supervisor is two processes: if one is killed, the other cleans up. The monitor
 //!   (`linux/monitor.rs`) chooses the tier and watches the caller. It forks the init process
 //!   (`linux/init.rs`), which enters the sandbox (`linux/namespaces.rs`) and is the ancestor of every
 //!   process of the command.
@@ -40,8 +41,8 @@ pub use request::{
 pub use shield::shield_this_process;
 pub use supervisor::{Received, Supervised, Supervisor};
 
-/// If this process was started as a supervisor, does that work and never returns. Call it first in
-/// `main`, before starting threads, reading input or printing.
+/// If this process was started as a supervisor, supervises the command and never returns. Call it first
+/// in `main`, before starting threads, reading input or printing.
 pub fn run_if_supervisor() {
     let mut arguments = std::env::args_os();
     if arguments.nth(1).is_some_and(|first| first == supervisor::SUPERVISE) {
@@ -54,7 +55,7 @@ fn supervise() -> ! {
     linux::supervise()
 }
 
-/// The caller takes the closed connection for a refusal.
+/// The caller treats the closed connection as a refusal.
 #[cfg(not(target_os = "linux"))]
 fn supervise() -> ! {
     std::process::exit(1)

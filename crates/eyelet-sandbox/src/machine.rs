@@ -1,17 +1,19 @@
 //! What a machine can enforce, and which gaps remain.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::request::Tier;
 
-/// What the machine supports, as a supervisor found out.
+/// What the machine supports, as found by a supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The kernel's release.
     pub kernel: String,
     /// Whether the supervisor runs as root.
     pub is_root: bool,
-    /// Why namespaces cannot be used, if they cannot.
+    /// Why the system refuses namespaces, if it does.
     pub namespaces_refused: Option<String>,
     /// The version of Landlock; 0 if the kernel has none.
     pub landlock_abi: i32,
@@ -32,7 +34,7 @@ pub const MAX_REPOSITORIES: usize = 256;
 pub const MAX_LOOKED_AT: usize = 10_000;
 
 impl Machine {
-    /// The tier in which commands run on this machine.
+    /// The tier in which commands run on this machine, or `None` if it can enforce neither.
     pub fn tier(&self) -> Option<Tier> {
         if !self.has_seccomp {
             None
@@ -45,75 +47,125 @@ impl Machine {
         }
     }
 
+    /// Whether the number of a command's processes is limited.
+    pub fn limits_processes(&self) -> bool {
+        // In the second tier the system ignores the limit for root.
+        !self.is_root || (self.has_own_pid_limit && self.tier() != Some(Tier::Landlock))
+    }
+
     /// What `tier` does not protect on this machine.
     pub fn gaps(&self, tier: Tier) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        let mut gap = |what: &str, refused| {
-            gaps.push(Gap { what: what.to_owned(), is_refused_by_strict: refused });
+        let mut gap = |what: &str, is_refused_by_strict, advice: &str| {
+            gaps.push(Gap {
+                what: what.to_owned(),
+                is_refused_by_strict,
+                advice: advice.to_owned(),
+            });
         };
         match tier {
             Tier::Namespaces => {
-                if self.landlock_abi == 0 {
-                    gap("there is no Landlock: namespaces and seccomp stand alone", true);
+                if let Some(advice) = self.landlock_advice() {
+                    let what =
+                        "Landlock is missing or too old: only namespaces and seccomp protect files";
+                    gap(what, true, advice);
                 }
-                if !self.has_own_pid_limit && self.is_root {
-                    gap("a fork bomb is ended with its call, but not limited before", true);
+                if self.is_root && !self.has_own_pid_limit {
+                    gap(
+                        "fork bombs are killed with the command, but not limited",
+                        true,
+                        LIMIT_FORKS,
+                    );
                 }
             }
             Tier::Landlock => {
-                gap("chmod, chown and times of files outside the roots are not stopped", true);
-                gap(
-                    "protected files (.git/config and others) can be changed while a command \
-                     runs; they are put back when it ends",
-                    true,
-                );
-                gap("names in hidden folders can be listed; their contents cannot be read", true);
-                gap("/tmp is the machine's own and read-only; only $TMPDIR is private", false);
-                gap("there is no loopback network for local test servers", false);
-                gap("--deny cannot be enforced for commands: with it they are refused", false);
+                let what =
+                    "commands can change the mode, owner and times of files outside the roots";
+                gap(what, true, ALLOW_NAMESPACES);
+                let what = "commands can change protected files such as .git/config while they run; \
+                            eyelet restores these files afterwards";
+                gap(what, true, ALLOW_NAMESPACES);
+                let what =
+                    "commands can list the names in denied directories, but not read the files";
+                gap(what, true, ALLOW_NAMESPACES);
+                let what = "/tmp is the machine's own and read-only; only $TMPDIR is private";
+                gap(what, false, ALLOW_NAMESPACES);
+                let what = "local test servers do not work: there is no loopback network";
+                gap(what, false, ALLOW_NAMESPACES);
+                let what = "deny globs cannot be enforced: commands are refused if there are any";
+                gap(what, false, ALLOW_NAMESPACES);
                 if self.landlock_abi < SCOPED_LANDLOCK {
-                    gap("signals to processes outside are not stopped", true);
+                    gap(
+                        "commands can send signals to other processes of the user",
+                        true,
+                        BLOCK_SIGNALS,
+                    );
                 }
                 if self.is_root {
-                    gap("a fork bomb of root is ended with its call, but not limited before", true);
+                    let what = "fork bombs of root are killed with the command, but not limited";
+                    gap(what, true, if self.has_own_pid_limit { NOT_AS_ROOT } else { LIMIT_FORKS });
                 }
             }
         }
         gaps
     }
 
-    /// How to make the machine enforce more.
+    /// What to do about the gaps and the missing features of this machine, each line once.
     pub fn advice(&self) -> Vec<String> {
-        let mut advice = Vec::new();
-        if let Some(reason) = &self.namespaces_refused {
-            advice.push(format!(
-                "namespaces are refused ({reason}); allow unprivileged user namespaces (on Ubuntu \
-                 an AppArmor profile for eyelet with `userns,`, or sysctl \
-                 kernel.apparmor_restrict_unprivileged_userns=0; in a container a seccomp profile \
-                 that allows clone with namespaces)"
-            ));
-        }
-        if self.landlock_abi == 0 {
-            advice.push("Landlock is off; add `landlock` to the kernel's lsm= list".to_owned());
-        } else if self.landlock_abi < SCOPED_LANDLOCK {
-            advice.push("a kernel from 6.12 on brings Landlock that stops signals".to_owned());
-        }
-        if !self.has_own_pid_limit && self.is_root {
-            advice.push(
-                "a kernel from 6.14 on limits the processes of a sandbox; or run eyelet as \
-                         an ordinary user"
-                    .to_owned(),
-            );
-        }
+        let mut advice: Vec<String> = match self.tier() {
+            Some(tier) => self.gaps(tier).into_iter().map(|gap| gap.advice).collect(),
+            None => self.missing().into_iter().map(str::to_owned).collect(),
+        };
+        let mut seen = BTreeSet::new();
+        advice.retain(|line| seen.insert(line.clone()));
         advice
     }
+
+    /// What to do about the missing features, if they leave no tier.
+    fn missing(&self) -> Vec<&'static str> {
+        let seccomp = (!self.has_seccomp).then_some(ENABLE_SECCOMP);
+        let namespaces = self.namespaces_refused.is_some().then_some(ALLOW_NAMESPACES);
+        let forks = (!self.limits_processes()).then_some(LIMIT_FORKS);
+        seccomp.into_iter().chain(namespaces).chain(self.landlock_advice()).chain(forks).collect()
+    }
+
+    /// What to do if Landlock is missing or too old.
+    fn landlock_advice(&self) -> Option<&'static str> {
+        match self.landlock_abi {
+            0 => Some(ENABLE_LANDLOCK),
+            version => (version < MIN_LANDLOCK).then_some(NEWER_LANDLOCK),
+        }
+    }
 }
+
+const ALLOW_NAMESPACES: &str = "To run commands in the first tier, which does not have the gaps of the second, \
+     allow unprivileged user namespaces. Ubuntu: `sudo sysctl \
+     kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for eyelet with `userns,`. \
+     Other systems: `sudo sysctl user.max_user_namespaces=15000`. Docker: `docker run --security-opt \
+     seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`.";
+const ENABLE_LANDLOCK: &str = "To enable Landlock, use Linux 6.2 or later, add `landlock` to the `lsm=` kernel \
+     parameter (the current list is in /sys/kernel/security/lsm) and reboot. In a container, allow the \
+     landlock system calls in its seccomp profile.";
+const NEWER_LANDLOCK: &str = "To use Landlock, upgrade to Linux 6.2 or later.";
+const ENABLE_SECCOMP: &str = "To enable seccomp, use a kernel with CONFIG_SECCOMP_FILTER=y.";
+const BLOCK_SIGNALS: &str =
+    "To block signals to other processes, upgrade to Linux 6.12 or later, or allow namespaces.";
+const LIMIT_FORKS: &str = "To limit fork bombs, run eyelet as an ordinary user, or upgrade to Linux 6.14 or \
+     later and allow namespaces.";
+const NOT_AS_ROOT: &str =
+    "To limit fork bombs, run eyelet as an ordinary user, or allow namespaces.";
 
 /// One thing that is not protected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
     /// One sentence that describes it.
     pub what: String,
-    /// Whether `--strict` refuses to run commands because of it.
+    /// Whether strict mode refuses commands because of it.
     pub is_refused_by_strict: bool,
+    /// What to do about it.
+    pub advice: String,
 }
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+mod tests;

@@ -10,11 +10,11 @@ use crate::request::{RawPath, Tier};
 pub enum Message {
     /// The command runs, in this tier if it is sandboxed.
     Started(Option<Tier>),
-    /// The command did not run, because the sandbox cannot be enforced.
+    /// The command did not run because the sandbox cannot be enforced, for this reason.
     Unavailable(String),
-    /// The command did not run, because the system refused to start it (error number).
+    /// The command did not run because the system failed to start it, with this error number.
     NotStarted(i32),
-    /// The command has ended: its exit code, or 128 + N by signal N.
+    /// The command has ended with this exit code, or 128 + N if signal N killed it.
     Exited(i32),
     /// All processes of the command are gone; these protected paths were restored.
     Gone(Vec<Reverted>),

@@ -11,31 +11,32 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// What a command may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
-    /// Writes nothing but its private temp folder.
+    /// The command can write only to its private temp directory.
     ReadOnly,
-    /// Writes in the roots and its private temp folder.
+    /// The command can write to the roots and to its private temp directory.
     WorkspaceWrite,
-    /// Everything that the caller may do; only its end is supervised.
+    /// The command can do everything that the caller can. It is supervised, but not sandboxed.
     Full,
 }
 
-/// Whether a command reaches the network.
+/// Whether a command can use the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Network {
-    /// No sockets but those of its own private network, where the tier has one.
+    /// No network, except a private loopback interface if the tier has one.
     #[default]
     Off,
     /// The caller's network.
     On,
 }
 
-/// What a command may read, and whether a gap of the machine is tolerated.
+/// What a command can read, and whether gaps in the protection are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Strictness {
-    /// Everything but the hidden paths.
+    /// Everything except the denied paths.
     #[default]
     Ordinary,
-    /// The system's own folders and the roots; and no command runs where `doctor` knows a gap.
+    /// Only the system directories and the roots. Commands are refused if the machine has a gap that
+    /// [`Gap::is_refused_by_strict`](crate::Gap::is_refused_by_strict) marks.
     Strict,
 }
 
@@ -45,31 +46,31 @@ pub enum Strictness {
 pub enum Tier {
     /// Namespaces, Landlock and seccomp.
     Namespaces,
-    /// Landlock and seccomp alone.
+    /// Landlock and seccomp.
     Landlock,
 }
 
-/// Which tier a command has to run in.
+/// Which tier to run a command in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TierChoice {
-    /// The first that the system allows.
+    /// The best one that the system allows.
     #[default]
     Best,
-    /// This one or none.
+    /// This one; if it is not available, the command is refused.
     Only(Tier),
 }
 
-/// A path, and what stood there when it was checked.
+/// A directory, identified by its path and by its inode at the time of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// The path, absolute and without links.
+    /// The path, absolute and without symlinks.
     #[serde(serialize_with = "serialize_path", deserialize_with = "deserialize_path")]
     pub path: PathBuf,
-    /// The device and the number of the directory that has to be there.
+    /// The device and inode numbers that the directory must have.
     pub identity: (u64, u64),
 }
 
-/// A program to start, with everything that it gets.
+/// A program to start, with its arguments and environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// The file to execute.
@@ -77,43 +78,43 @@ pub struct Program {
     pub file: PathBuf,
     /// Its arguments, without its name.
     pub arguments: Vec<Raw>,
-    /// Its whole environment, but for the `TMPDIR` of a sandbox.
+    /// Its whole environment. A sandbox adds `TMPDIR`.
     pub environment: Vec<(Raw, Raw)>,
 }
 
-/// One command, and the sandbox around it. It runs in the supervisor's own working directory.
+/// One command and its sandbox. The command runs in the supervisor's working directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxRequest {
     /// What the command may do.
     pub policy: Policy,
     /// The tier to run it in.
     pub tier: TierChoice,
-    /// Whether it reaches the network.
+    /// Whether it can use the network.
     pub network: Network,
-    /// How narrow its view is.
+    /// What it can read.
     pub strictness: Strictness,
-    /// The directories of the workspace.
+    /// The root directories.
     pub roots: Vec<Place>,
-    /// The session's private temp folder.
+    /// The session's private temp directory.
     pub private_temp: Option<Place>,
     /// The user's home. If it lies below `/tmp`, it stays readable behind the private temp directory.
     pub home: Option<Place>,
-    /// The folder of kept streams, which it may read.
+    /// The directory with saved output, which it can read.
     pub spill: Option<Place>,
-    /// Files and folders that it does not see, absolute.
+    /// Denied files and directories, as absolute paths.
     pub hidden: Vec<RawPath>,
-    /// Whether globs deny paths; the second tier cannot enforce that.
+    /// Whether the host denies paths by glob; the second tier cannot enforce that.
     pub denies_globs: bool,
-    /// Paths below each root that stay as they are, or absent.
+    /// Protected paths, relative to each root. The command cannot change or create them.
     pub protected: Vec<RawPath>,
-    /// Where repositories stand below the roots, beside those at their top: each a `.git`.
+    /// The `.git` paths of repositories below the roots, except those in a root itself.
     pub nested: Vec<RawPath>,
-    /// What to run; none to find out what the machine can enforce.
+    /// The program to run. `None` examines the machine instead.
     pub program: Option<Program>,
 }
 
 impl SandboxRequest {
-    /// A request with the caller's network and no place named.
+    /// A request with network access and without any directories.
     pub fn new(policy: Policy, program: Option<Program>) -> Self {
         SandboxRequest {
             policy,
@@ -142,7 +143,7 @@ impl SandboxRequest {
     }
 }
 
-/// Bytes that need not be UTF-8, in JSON as one character each.
+/// A string that need not be UTF-8. JSON has one character for each byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raw(pub OsString);
 
@@ -157,7 +158,8 @@ impl<'de> Deserialize<'de> for Raw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
-        let bytes = bytes.map_err(|_| serde::de::Error::custom("a character is no byte"))?;
+        let bytes =
+            bytes.map_err(|_| serde::de::Error::custom("a character does not fit into a byte"))?;
         Ok(Raw(OsString::from_vec(bytes)))
     }
 }

@@ -1,6 +1,6 @@
 //! Protects this process from other processes of the same user.
 
-/// Keeps other processes of this user from reading this one's memory, environment and open files. A
+/// Prevents other processes of this user from reading this one's memory, environment and open files. A
 /// server calls it first in `main`.
 pub fn shield_this_process() {
     #[cfg(target_os = "linux")]

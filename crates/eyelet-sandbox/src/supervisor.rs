@@ -17,7 +17,7 @@ use crate::machine::Machine;
 use crate::message::Message;
 use crate::request::{SandboxRequest, Tier, TierChoice};
 
-/// The first argument of a program that is to be a supervisor.
+/// The first argument of a program that is started as a supervisor.
 pub(crate) const SUPERVISE: &str = "__supervise";
 
 /// How long a supervisor may take to find out what the machine can enforce.
@@ -30,7 +30,7 @@ const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(target_vendor = "apple")]
 const NO_SIGNAL: SendFlags = SendFlags::empty();
 
-/// The program that supervises commands. Clones share what was found out about the machine.
+/// The program that supervises commands. Clones share the cached results about the machine.
 #[derive(Clone, Debug)]
 pub struct Supervisor {
     program: PathBuf,
@@ -107,7 +107,8 @@ impl Supervisor {
     /// The reason why the examination failed.
     pub fn machine(&self) -> Result<Machine, String> {
         if !cfg!(target_os = "linux") {
-            let reason = "only Linux can sandbox commands; elsewhere they run under `full` alone";
+            let reason =
+                "sandboxing requires Linux; on other systems only the policy `full` runs commands";
             return Err(reason.to_owned());
         }
         if let Some(machine) = self.known.machine.get() {
@@ -140,7 +141,7 @@ impl Supervisor {
                 Received::End => break,
             }
         }
-        Err(io::Error::other("the supervisor did not answer"))
+        Err(io::Error::other("the supervisor did not respond"))
     }
 }
 
@@ -187,7 +188,7 @@ impl Supervised {
         let _ = self.send(&[0]);
     }
 
-    /// Closes the connection, upon which the supervisor kills the command.
+    /// Closes the connection. The supervisor then kills the command.
     pub fn let_go(&mut self) {
         self.control = None;
     }

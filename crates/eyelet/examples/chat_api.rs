@@ -1,5 +1,5 @@
-//! The tools offered to a chat API, as data: what goes into the request, and how the calls in the
-//! model's reply become messages again. Nothing is sent anywhere; the reply is made up here.
+//! Offers the tools to a chat API: builds the request, runs the tool calls in the model's reply, and
+//! turns the results into messages. It sends nothing; the model's reply is made up.
 
 #![allow(
     clippy::print_stdout,
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What a model might answer: arguments as text, a number as a string, a tool that is not there.
+/// A reply that a model might give: arguments as text, a number as a string, an unknown tool.
 fn made_up_reply(turn: &TurnContext) -> Vec<Value> {
     let list = json!({"dir_path": turn.cwd(), "limit": "5", "depth": 1}).to_string();
     [("list_dir", list.as_str()), ("read", r#"{"path":"no-such-file"}"#), ("write", "{}")]

@@ -1,4 +1,4 @@
-//! The tools in a program of your own: one call, both dialects.
+//! Calls a tool from a Rust program and prints the result in both dialects.
 
 #![allow(
     clippy::print_stdout,

@@ -16,7 +16,10 @@ pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolError
     if arguments.len() > MAX_ARGUMENT_BYTES {
         return Err(ToolError::new(
             ErrorCode::TooLarge,
-            format!("arguments are {} bytes, above {MAX_ARGUMENT_BYTES}", arguments.len()),
+            format!(
+                "arguments are too large: {} bytes, the maximum is {MAX_ARGUMENT_BYTES}",
+                arguments.len()
+            ),
         ));
     }
     // A derived struct would also accept a JSON array of its fields.

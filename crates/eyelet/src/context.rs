@@ -54,7 +54,7 @@ pub struct TurnContext {
 }
 
 impl TurnContext {
-    /// A context in the directory `cwd`, without roots, environment or saved output.
+    /// Creates a context for the working directory `cwd`, without roots, environment or saved output.
     ///
     /// # Errors
     /// `invalid_input` if `cwd` is not absolute.
@@ -76,7 +76,7 @@ impl TurnContext {
         })
     }
 
-    /// Adds a root and limits path access to the roots.
+    /// Adds a root and restricts path access to the roots.
     #[must_use]
     pub fn with_root(mut self, root: Root) -> Self {
         self.path_scope = PathScope::Roots;
@@ -92,7 +92,7 @@ impl TurnContext {
         self
     }
 
-    /// Whether the commands' temp folder is removed before anyone can read a file in it.
+    /// Whether the temp directory of commands is removed at the end of the call.
     pub(crate) fn has_temp_for_one_call(&self) -> bool {
         let temp = self.settings.as_ref().and_then(|settings| settings.private_temp.as_ref());
         temp.is_some_and(|temp| temp.is_for_one_call())
@@ -105,14 +105,14 @@ impl TurnContext {
         self
     }
 
-    /// Sets the deny list. It applies inside and outside of the roots.
+    /// Sets the deny list. It applies inside and outside the roots.
     #[must_use]
     pub fn with_deny_list(mut self, deny_list: DenyList) -> Self {
         self.deny_list = Arc::new(deny_list);
         self
     }
 
-    /// Replaces the roots and limits path access to them; without any, no path is accessible.
+    /// Replaces the roots and restricts path access to them. Without roots, no path is accessible.
     #[must_use]
     pub fn confined_to(mut self, roots: impl IntoIterator<Item = Arc<Root>>) -> Self {
         self.roots = roots.into_iter().collect();
@@ -136,21 +136,21 @@ impl TurnContext {
         self
     }
 
-    /// Sets the variables that commands get; `HOME` and `PATH` are looked up here too.
+    /// Sets the environment of commands. eyelet reads `HOME` and `PATH` from it too.
     #[must_use]
     pub fn with_environment(mut self, environment: Environment) -> Self {
         self.environment = Arc::new(environment);
         self
     }
 
-    /// Sets where `bash` saves output that is too long to show.
+    /// Sets the store in which `bash` saves output that is too long to show.
     #[must_use]
     pub fn with_output_store(mut self, output_store: Arc<OutputStore>) -> Self {
         self.output_store = Some(output_store);
         self
     }
 
-    /// Sets when calls have to end, whatever their own time limits are.
+    /// Sets a deadline for calls, in addition to the time limit of each tool.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
@@ -164,26 +164,26 @@ impl TurnContext {
         self
     }
 
-    /// Limits the text of a reply. Tools then show less and say how to continue.
+    /// Limits the size of text replies. Tools then return less and say how to continue.
     #[must_use]
     pub fn with_reply_budget(mut self, budget: ReplyBudget) -> Self {
         self.reply_budget = Some(budget);
         self
     }
 
-    /// Sets the counter of a call's progress.
+    /// Sets the counter to which calls report their progress.
     #[must_use]
     pub fn with_progress(mut self, progress: Progress) -> Self {
         self.progress = progress;
         self
     }
 
-    /// The counter of a call's progress.
+    /// The counter to which calls report their progress.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// The flag that a long-running tool has to check.
+    /// The flag that a long-running tool must check.
     pub fn cancel_flag(&self) -> &CancelFlag {
         &self.cancel
     }

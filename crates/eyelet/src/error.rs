@@ -1,23 +1,23 @@
-//! Errors of two kinds: for the model, and for the host only.
+//! Errors for models and errors for hosts, and the hints that say how to fix them.
 
 use std::fmt;
 use std::io;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-/// Why a call failed. The list is closed: a host may match on all of it.
+/// Why a call failed. No code will be added, so a host can match on all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
-    /// Bad arguments: wrong JSON, a number out of range, a bad pattern or glob.
+    /// The arguments are invalid: malformed JSON, a number out of range, a bad pattern or glob.
     InvalidInput,
-    /// There is no tool of that name.
+    /// No tool has this name.
     UnknownTool,
     /// The file or directory does not exist.
     NotFound,
-    /// The system refused access.
+    /// The operating system or the deny list denies access.
     PermissionDenied,
-    /// The path is outside of the roots.
+    /// The path is outside the roots.
     OutsideRoot,
     /// The path is not a directory.
     NotADirectory,
@@ -25,22 +25,22 @@ pub enum ErrorCode {
     NotAFile,
     /// The reply or the input exceeds a hard limit.
     TooLarge,
-    /// The time limit was reached before there was a result.
+    /// The call reached its time limit before it had a result.
     TimedOut,
     /// The caller cancelled the call.
     Cancelled,
-    /// The search engine failed or is missing.
+    /// The program `rg` failed or is not installed.
     SearchFailed,
-    /// The sandbox policy cannot be enforced here.
+    /// This machine cannot enforce the sandbox policy.
     SandboxUnavailable,
-    /// Too many calls at once.
+    /// Too many calls are waiting.
     Busy,
     /// Any other system error.
     IoError,
 }
 
 impl ErrorCode {
-    /// Every code, in the order of the specification.
+    /// Every code, in the order of SPEC.md.
     pub const ALL: [ErrorCode; 14] = [
         ErrorCode::InvalidInput,
         ErrorCode::UnknownTool,
@@ -58,7 +58,7 @@ impl ErrorCode {
         ErrorCode::IoError,
     ];
 
-    /// The code's name in the envelope.
+    /// The name of the code in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorCode::InvalidInput => "invalid_input",
@@ -78,7 +78,7 @@ impl ErrorCode {
         }
     }
 
-    /// The code of a system error.
+    /// The code for a system error.
     pub fn from_io(error: &io::Error) -> ErrorCode {
         use io::ErrorKind;
         let kind = error.kind();
@@ -102,30 +102,82 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// An error that a model can read and react to.
+/// What would make a failed call work. Only the host or its user can do it, not the model.
+///
+/// `Display` gives advice for library hosts and names no command-line flag. An interface that has
+/// flags renders each hint in its own terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hint {
+    /// Add a root that contains the path.
+    AddRoot,
+    /// Add a root that contains the path, or allow reading outside the roots.
+    LiftRoots,
+    /// Allow commands to run without a sandbox.
+    AllowCommands,
+    /// Raise the size limit of a reply.
+    RaiseReplyLimit,
+    /// Install ripgrep, or use the embedded search engine.
+    InstallRipgrep,
+    /// The path that failed, escaped for display. Used if the wording of the message is fixed and
+    /// has no path.
+    Path(String),
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Hint::AddRoot => f.write_str("add a root that contains it"),
+            Hint::LiftRoots => {
+                f.write_str("add a root that contains it, or allow reading outside the roots")
+            }
+            Hint::AllowCommands => f.write_str("use the policy `full` to run commands unsandboxed"),
+            Hint::RaiseReplyLimit => f.write_str("list a subdirectory, or raise the reply limit"),
+            Hint::InstallRipgrep => {
+                f.write_str("install ripgrep on PATH, or use the embedded search engine")
+            }
+            Hint::Path(path) => write!(f, "the path is `{path}`"),
+        }
+    }
+}
+
+impl Serialize for Hint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// An error that a model can read and react to. `Display` shows `message; hint`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolError {
     /// The kind of error.
     pub code: ErrorCode,
-    /// What failed and what to do, in lower case without a full stop.
+    /// What failed and why, in lower case without a full stop.
     pub message: String,
-    /// More details for programs, if there are any.
+    /// What the host or its user can do about it, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<serde_json::Value>,
+    pub hint: Option<Hint>,
 }
 
 impl ToolError {
-    /// An error of the given code.
+    /// Creates an error with this code and message, without a hint.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        ToolError { code, message: message.into(), details: None }
+        ToolError { code, message: message.into(), hint: None }
     }
 
-    /// An `invalid_input` error.
+    /// Adds a hint.
+    #[must_use]
+    pub fn with_hint(mut self, hint: Hint) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    /// Creates an `invalid_input` error.
     pub fn invalid_input(message: impl Into<String>) -> Self {
         ToolError::new(ErrorCode::InvalidInput, message)
     }
 
-    /// `what: <system error>`, with the code of the system error.
+    /// Creates an error with the message `what: <system error>` and the code of the system error.
     pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
         ToolError::new(ErrorCode::from_io(error), format!("{what}: {error}"))
     }
@@ -133,18 +185,22 @@ impl ToolError {
 
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
     }
 }
 
 impl std::error::Error for ToolError {}
 
-/// How a call through the router fails.
+/// Why a call through the router failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FunctionCallError {
-    /// For the model, which can correct its arguments or try something else.
+    /// An error for the model, which can correct its arguments or try something else.
     RespondToModel(ToolError),
-    /// For the host: a bug or a broken host. No argument of a model causes it.
+    /// An error for the host: a bug. No arguments of a model cause it.
     Fatal(String),
 }
 

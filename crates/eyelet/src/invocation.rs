@@ -9,12 +9,12 @@ pub struct ToolInvocation<'a> {
     pub tool_name: &'a str,
     /// The arguments.
     pub payload: ToolPayload,
-    /// The context in which the tool runs.
+    /// The context of the call.
     pub turn: &'a TurnContext,
 }
 
 impl<'a> ToolInvocation<'a> {
-    /// A call of `tool_name` with `arguments` as JSON text.
+    /// Creates a call of `tool_name` with `arguments` as JSON text.
     pub fn new(tool_name: &'a str, arguments: impl Into<String>, turn: &'a TurnContext) -> Self {
         let payload = ToolPayload::Function { arguments: arguments.into() };
         ToolInvocation { tool_name, payload, turn }

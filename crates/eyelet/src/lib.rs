@@ -1,7 +1,7 @@
 //! Tools for AI agents with bounded output: list a directory, search files, read a file, run a
 //! command.
 //!
-//! Each of the four tools limits its reply, says what is truncated and how to continue:
+//! Each of the four tools limits its reply, reports what is truncated and says how to continue:
 //! [`tools::ListDir`], [`tools::GrepFiles`], [`tools::Read`], [`tools::Bash`].
 //!
 //! # Layout
@@ -11,7 +11,7 @@
 //! `text` is pure code; `paths`, `fs`, `search`, `exec` and `saved_output` access the system;
 //! `tools` connects the two.
 //!
-//! # A tool with typed arguments
+//! # Call a tool with typed arguments
 //!
 //! ```
 //! use eyelet::tools::{ListDir, ListDirArgs};
@@ -23,7 +23,7 @@
 //! # Ok::<(), eyelet::ToolError>(())
 //! ```
 //!
-//! # A tool by name with JSON arguments
+//! # Call a tool by name with JSON arguments
 //!
 //! ```
 //! use eyelet::{AttachmentMode, Envelope, SandboxPolicy, ToolInvocation, ToolRouter, TurnContext};
@@ -61,7 +61,7 @@ pub use cancel::CancelFlag;
 pub use context::{PathScope, SearchEngine, TurnContext};
 pub use definitions::{DefinitionFormat, render_definitions};
 pub use environment::Environment;
-pub use error::{ErrorCode, FunctionCallError, ToolError};
+pub use error::{ErrorCode, FunctionCallError, Hint, ToolError};
 pub use invocation::{ToolInvocation, ToolPayload};
 pub use output::{Attachment, AttachmentMode, Envelope, FunctionOutput, Report, ToolOutput};
 pub use paths::confined_path::ConfinedPath;

@@ -2,31 +2,31 @@
 
 use std::time::Duration;
 
-/// The most bytes of a rendered reply.
+/// The maximum size of a rendered reply, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 
 /// The time limit of `list_dir`, `grep_files` and `read`.
 pub const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// The most bytes of JSON arguments.
+/// The maximum size of the JSON arguments, in bytes.
 pub const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// Long work checks the deadline and the cancel flag at least this often.
+/// How often a long-running call checks its deadline and its cancel flag, at least.
 pub const STOP_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How many commands a server runs at once.
+/// The maximum number of commands that a server runs at once.
 pub const MAX_COMMANDS: usize = 8;
 
-/// How many calls that walk a tree a server runs at once.
+/// The maximum number of calls that walk a tree and run at once in a server.
 pub const MAX_WALKS: usize = 4;
 
-/// How many calls that read one file a server runs at once.
+/// The maximum number of calls that read one file and run at once in a server.
 pub const MAX_READS: usize = 32;
 
-/// How many calls of a kind may wait; one more is `busy`.
+/// The maximum number of waiting calls of each kind. Further calls fail with `busy`.
 pub const MAX_QUEUE: usize = 128;
 
-/// One limit, as `eyelet limits` and the README show it.
+/// One limit, as shown by `eyelet limits` and the README.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// What is limited.
@@ -35,53 +35,58 @@ pub struct Limit {
     pub value: u64,
     /// The unit of the limit.
     pub unit: &'static str,
-    /// What happens at the limit.
+    /// What happens beyond the limit.
     pub beyond: &'static str,
 }
 
 /// The limits of all tools.
 pub const ALL_TOOLS: &[Limit] = &[
     Limit {
-        what: "an answer",
+        what: "size of a reply",
         value: MAX_ANSWER_BYTES as u64,
         unit: "bytes",
-        beyond: "`too_large`, and how to ask for less",
+        beyond: "fails with `too_large`; use a smaller limit",
     },
     Limit {
-        what: "the JSON of the arguments",
+        what: "size of the JSON arguments",
         value: MAX_ARGUMENT_BYTES as u64,
         unit: "bytes",
-        beyond: "`too_large`",
+        beyond: "fails with `too_large`",
     },
     Limit {
-        what: "time for `list_dir`, `grep_files` and `read`",
+        what: "run time of `list_dir`, `grep_files` and `read`",
         value: TIME_LIMIT.as_secs(),
         unit: "seconds",
-        beyond: "`timed_out`; `read` still answers, and says that its total is not exact",
+        beyond: "fails with `timed_out`; `read` returns the lines it has and an inexact total",
     },
 ];
 
 /// The limits of a server: how many calls it runs at once.
 pub const SERVER: &[Limit] = &[
     Limit {
-        what: "`bash` calls at once",
+        what: "concurrent `bash` calls",
         value: MAX_COMMANDS as u64,
         unit: "calls",
         beyond: WAITS,
     },
     Limit {
-        what: "`list_dir` and `grep_files` calls at once",
+        what: "concurrent `list_dir` and `grep_files` calls",
         value: MAX_WALKS as u64,
         unit: "calls",
         beyond: WAITS,
     },
-    Limit { what: "`read` calls at once", value: MAX_READS as u64, unit: "calls", beyond: WAITS },
     Limit {
-        what: "calls of each of these kinds that wait",
+        what: "concurrent `read` calls",
+        value: MAX_READS as u64,
+        unit: "calls",
+        beyond: WAITS,
+    },
+    Limit {
+        what: "waiting calls of each kind",
         value: MAX_QUEUE as u64,
         unit: "calls",
-        beyond: "`busy`; call again when some have answered",
+        beyond: "fails with `busy`; retry later",
     },
 ];
 
-const WAITS: &str = "waits for its turn; other kinds are not held up";
+const WAITS: &str = "further calls wait; other kinds of calls do not";

@@ -1,26 +1,25 @@
-//! Renders a typed report in two dialects. Only this module renders replies.
+//! Renders a typed report in two dialects: function and envelope.
 
 use std::fmt;
 
 use base64::Engine as _;
 use serde::Serialize;
 
-use crate::error::{ErrorCode, FunctionCallError, ToolError};
+use crate::error::{ErrorCode, FunctionCallError, Hint, ToolError};
 use crate::limits::MAX_ANSWER_BYTES;
 
 /// The result of a tool, before it is rendered.
 ///
 /// Its `Serialize` form is the `data` of the envelope, with keys in the order of the fields.
 pub trait Report: Serialize + Send + 'static {
-    /// The text of the function dialect.
+    /// The `content` of the function dialect.
     fn content(&self) -> String;
 
-    /// Whether the tool found what was requested. (A report exists only if the tool ran.)
+    /// Whether the tool found what the caller wanted. (A report exists only if the tool ran.)
     fn success(&self) -> bool;
 
-    /// The text of a reply to a model. It stays within the turn's
-    /// [`ReplyBudget`](crate::ReplyBudget) and says how to continue, even if the function dialect
-    /// does not.
+    /// The text of a reply to a model. It fits the turn's [`ReplyBudget`](crate::ReplyBudget) and
+    /// says how to continue, even if the function dialect does not.
     fn reply(&self) -> String {
         self.content()
     }
@@ -35,7 +34,7 @@ pub trait Report: Serialize + Send + 'static {
         None
     }
 
-    /// Binary data that belongs to the reply.
+    /// Binary data to send with the reply.
     fn attachment(&self) -> Option<Attachment<'_>> {
         None
     }
@@ -44,18 +43,18 @@ pub trait Report: Serialize + Send + 'static {
 /// Binary data in addition to the text: an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attachment<'a> {
-    /// The type, such as `image/png`.
+    /// The MIME type, such as `image/png`.
     pub mime_type: &'a str,
-    /// The bytes, raw.
+    /// The raw bytes.
     pub bytes: &'a [u8],
 }
 
-/// Whether the envelope contains the [`Attachment`].
+/// Whether the envelope contains the [`Attachment`] of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachmentMode {
     /// As `base64` in `data`.
     Inline,
-    /// Omitted: the interface sends it in another form, or not at all.
+    /// Not in the envelope: the interface sends it in another form, or not at all.
     Omit,
 }
 
@@ -65,25 +64,26 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// Wraps a tool's report.
+    /// Wraps the report of a tool.
     pub fn new(report: impl Report) -> Self {
         ToolOutput { report: Box::new(report) }
     }
 
-    /// The function dialect: `content` and `success`.
+    /// Renders the function dialect: `content` and `success`.
     ///
     /// # Errors
-    /// `too_large` above [`MAX_ANSWER_BYTES`].
+    /// `too_large` if it exceeds [`MAX_ANSWER_BYTES`].
     pub fn function(&self) -> Result<FunctionOutput, FunctionCallError> {
         let content = self.report.content();
         within_cap(content.len())?;
         Ok(FunctionOutput { content, success: Some(self.report.success()) })
     }
 
-    /// The text of a reply to a model, within the turn's [`ReplyBudget`](crate::ReplyBudget).
+    /// Renders the text of a reply to a model, within the turn's
+    /// [`ReplyBudget`](crate::ReplyBudget).
     ///
     /// # Errors
-    /// `too_large` above [`MAX_ANSWER_BYTES`].
+    /// `too_large` if it exceeds [`MAX_ANSWER_BYTES`].
     pub fn reply(&self) -> Result<String, FunctionCallError> {
         let reply = self.report.reply();
         within_cap(reply.len())?;
@@ -95,7 +95,7 @@ impl ToolOutput {
         self.report.withheld_bytes()
     }
 
-    /// Whether the tool found what was requested.
+    /// Whether the tool found what the caller wanted.
     pub fn success(&self) -> bool {
         self.report.success()
     }
@@ -105,18 +105,18 @@ impl ToolOutput {
         self.report.next_offset()
     }
 
-    /// Binary data that belongs to the reply.
+    /// Binary data to send with the reply.
     pub fn attachment(&self) -> Option<Attachment<'_>> {
         self.report.attachment()
     }
 
-    /// The `data` of the envelope dialect as JSON text.
+    /// Renders the `data` of the envelope as JSON text.
     ///
     /// # Errors
-    /// `too_large` above [`MAX_ANSWER_BYTES`].
+    /// `too_large` if it exceeds [`MAX_ANSWER_BYTES`].
     pub fn data(&self, attached: AttachmentMode) -> Result<String, FunctionCallError> {
         let mut json = self.report.data().map_err(|error| {
-            FunctionCallError::Fatal(format!("the report cannot be written as JSON: {error}"))
+            FunctionCallError::Fatal(format!("the report cannot be serialized as JSON: {error}"))
         })?;
         if let (AttachmentMode::Inline, Some(attachment)) = (attached, self.report.attachment()) {
             if json.pop() == Some('}') {
@@ -137,16 +137,16 @@ impl fmt::Debug for ToolOutput {
     }
 }
 
-/// The function dialect of an answer.
+/// A result in the function dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FunctionOutput {
     /// The text for the model.
     pub content: String,
-    /// Whether the tool found what was requested.
+    /// Whether the tool found what the caller wanted.
     pub success: Option<bool>,
 }
 
-/// The envelope dialect of a call: `{"ok":true,"data":…}` or `{"ok":false,"error":…}`.
+/// A result in the envelope dialect: `{"ok":true,"data":…}` or `{"ok":false,"error":…}`.
 #[derive(Clone, Debug)]
 pub struct Envelope {
     /// Whether the tool ran.
@@ -155,23 +155,34 @@ pub struct Envelope {
     pub data: Option<String>,
     /// Why the call failed.
     pub error: Option<ToolError>,
+    /// The text of the error's hint.
+    hint: Option<String>,
 }
 
 impl Envelope {
-    /// The envelope of a router result. A `Fatal` becomes an `io_error`.
+    /// Builds the envelope of a router result. A `Fatal` becomes an `io_error`.
     pub fn new(outcome: &Result<ToolOutput, FunctionCallError>, attached: AttachmentMode) -> Self {
         let data = match outcome {
             Ok(output) => output.data(attached),
             Err(error) => Err(error.clone()),
         };
         let error = match data {
-            Ok(data) => return Envelope { ok: true, data: Some(data), error: None },
+            Ok(data) => return Envelope { ok: true, data: Some(data), error: None, hint: None },
             Err(FunctionCallError::RespondToModel(error)) => error,
             Err(FunctionCallError::Fatal(message)) => {
                 ToolError::new(ErrorCode::IoError, format!("internal failure: {message}"))
             }
         };
-        Envelope { ok: false, data: None, error: Some(error) }
+        let hint = error.hint.as_ref().map(Hint::to_string);
+        Envelope { ok: false, data: None, error: Some(error), hint }
+    }
+
+    /// Renders the hint with `render` instead of its `Display`: for interfaces that name their own
+    /// flags.
+    #[must_use]
+    pub fn with_hint_text(mut self, render: impl FnOnce(&Hint) -> String) -> Self {
+        self.hint = self.error.as_ref().and_then(|error| error.hint.as_ref()).map(render);
+        self
     }
 
     /// The envelope as one line of JSON, without a trailing newline.
@@ -183,16 +194,30 @@ impl Envelope {
 /// One line of JSON, without a trailing newline.
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Written by hand: a reply of megabytes must not be parsed and serialised again.
+        // `data` can have megabytes: copy it instead of parsing and serializing it again.
         if let Some(data) = &self.data {
             f.write_str("{\"ok\":true,\"data\":")?;
             f.write_str(data)?;
             return f.write_str("}");
         }
-        // Strings cannot fail to serialise.
-        let error = serde_json::to_string(&self.error).unwrap_or_default();
+        let error = self.error.as_ref().map(|error| ErrorBody {
+            code: error.code,
+            message: &error.message,
+            hint: self.hint.as_deref(),
+        });
+        // Serializing strings cannot fail.
+        let error = serde_json::to_string(&error).unwrap_or_default();
         write!(f, "{{\"ok\":false,\"error\":{error}}}")
     }
+}
+
+/// The `error` of an envelope.
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    code: ErrorCode,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
 }
 
 /// A report without its type. Only the blanket implementation below implements it.
@@ -255,7 +280,7 @@ pub(crate) fn too_large_answer() -> ToolError {
     ToolError::new(
         ErrorCode::TooLarge,
         format!(
-            "the answer is above {} MiB; ask for less with a smaller limit, and page with offset",
+            "the reply exceeds {} MiB; use a smaller limit and continue with offset",
             MAX_ANSWER_BYTES / (1024 * 1024)
         ),
     )

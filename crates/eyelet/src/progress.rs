@@ -1,9 +1,9 @@
-//! Counts the work of a running call, so that a host can report progress.
+//! Counts the work of a running call. A host reports it as progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Progress of a running call, in the unit its tool counts. Clones share the count.
+/// The progress of a running call, in the unit of its tool. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<AtomicU64>);
 

@@ -25,17 +25,17 @@ impl Default for ToolRouter {
 }
 
 impl ToolRouter {
-    /// A router with all tools of this crate.
+    /// Creates a router with all tools of this crate.
     pub fn new() -> Self {
         tools::all().into_iter().fold(ToolRouter::empty(), ToolRouter::with_boxed)
     }
 
-    /// A router without tools, to be filled with [`ToolRouter::with`].
+    /// Creates a router without tools. Add some with [`ToolRouter::with`].
     pub fn empty() -> Self {
         ToolRouter { tools: Vec::new() }
     }
 
-    /// Adds a tool; replaces one of the same name.
+    /// Adds a tool. Replaces a tool with the same name.
     #[must_use]
     pub fn with(self, tool: impl Tool) -> Self {
         self.with_boxed(Box::new(tool))
@@ -48,7 +48,7 @@ impl ToolRouter {
         self
     }
 
-    /// Keeps only the tools of these names.
+    /// Removes all tools except those with these names.
     #[must_use]
     pub fn only(mut self, names: &[impl AsRef<str>]) -> Self {
         self.tools.retain(|entry| names.iter().any(|name| name.as_ref() == entry.name));
@@ -60,7 +60,7 @@ impl ToolRouter {
         self.tools.iter().map(|entry| entry.tool.definition()).collect()
     }
 
-    /// Runs one call. The result can be rendered in either dialect.
+    /// Runs one call. [`ToolOutput`] renders the result in either dialect.
     ///
     /// # Errors
     /// [`FunctionCallError::RespondToModel`] for errors that the model can react to, such as an

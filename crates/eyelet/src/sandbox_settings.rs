@@ -10,16 +10,16 @@ use crate::environment::Environment;
 use crate::exec::nested_repositories::NestedRepositories;
 use crate::saved_output::private_temp::PrivateTemp;
 
-/// What a command may do. There is no default: a host has to choose.
+/// What commands may do. There is no default: a host has to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxPolicy {
-    /// No command runs.
+    /// Commands are refused.
     Off,
-    /// Commands read, and write only to their private temp folder.
+    /// Commands can read files, and write only to their private temp directory.
     ReadOnly,
-    /// Commands write to the roots and to their private temp folder.
+    /// Commands can write to the roots and to their private temp directory.
     WorkspaceWrite,
-    /// Commands do everything that the host process may do: no sandbox.
+    /// Commands can do everything that the host process can: there is no sandbox.
     Full,
 }
 
@@ -35,7 +35,7 @@ impl SandboxPolicy {
     }
 }
 
-/// Protected paths in each root: tools would execute them later, outside of the sandbox. The
+/// Protected paths in each root: programs would execute them later, outside of the sandbox. The
 /// supervisor adds those of git.
 pub(crate) const PROTECTED: &[&str] = &[
     ".mcp.json",
@@ -132,8 +132,8 @@ pub struct SandboxSettings {
 }
 
 impl SandboxSettings {
-    /// Runs commands under `supervisor`, without network, additional variables or a private temp
-    /// folder.
+    /// Runs commands under `supervisor`, without network access, additional variables or a
+    /// private temp directory.
     pub fn new(supervisor: Supervisor) -> Self {
         SandboxSettings {
             supervisor,
@@ -154,7 +154,7 @@ impl SandboxSettings {
         self
     }
 
-    /// Sets how much of the system commands can see.
+    /// Sets which files commands can read.
     #[must_use]
     pub fn with_strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
@@ -168,14 +168,14 @@ impl SandboxSettings {
         self
     }
 
-    /// Adds variables of the turn's environment that commands get.
+    /// Also passes these variables of the turn's environment to commands.
     #[must_use]
     pub fn with_environment_names(mut self, names: impl IntoIterator<Item = OsString>) -> Self {
         self.environment_names.extend(names);
         self
     }
 
-    /// Sets the private temp folder of the session.
+    /// Sets the private temp directory of the session.
     #[must_use]
     pub fn with_private_temp(mut self, temp: Arc<PrivateTemp>) -> Self {
         self.private_temp = Some(temp);

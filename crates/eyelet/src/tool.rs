@@ -9,10 +9,10 @@ use crate::error::{FunctionCallError, ToolError};
 use crate::limits::Limit;
 use crate::output::{Report, ToolOutput};
 
-/// A tool: typed arguments in, a typed report out.
+/// A tool: takes typed arguments and returns a typed report.
 ///
-/// It does not know how the report is rendered or sent, and opens only paths from
-/// [`TurnContext::resolve_path`].
+/// A tool does not know how its report is rendered or sent. It opens only paths that
+/// [`TurnContext::resolve_path`] returned.
 pub trait Tool: Send + Sync + 'static {
     /// The arguments.
     type Args: DeserializeOwned;
@@ -30,8 +30,7 @@ pub trait Tool: Send + Sync + 'static {
     /// Runs the tool.
     ///
     /// # Errors
-    /// Errors that a model can react to: invalid arguments, a path outside of the roots, a system
-    /// error.
+    /// Errors that a model can react to: invalid arguments, a path outside the roots, a system error.
     fn run(&self, args: Self::Args, turn: &TurnContext) -> Result<Self::Report, ToolError>;
 }
 
@@ -42,21 +41,21 @@ pub struct ToolDefinition {
     pub name: &'static str,
     /// A short name for people.
     pub title: &'static str,
-    /// When to use it, how to page, and its limits.
+    /// What the tool does, what it returns, how to continue, and what not to use it for.
     pub description: String,
     /// The JSON schema of its arguments.
     pub input_schema: Value,
-    /// Whether it only reads.
+    /// Whether the tool changes nothing.
     pub read_only: bool,
-    /// The load of a call.
+    /// What a call costs the host.
     pub load: Load,
     /// What progress counts, such as `files searched`.
     pub counts: &'static str,
-    /// Its limits.
+    /// The limits of the tool.
     pub limits: Vec<Limit>,
 }
 
-/// The load of a call. A host limits how many calls of each kind run at once.
+/// What a call costs the host. A host limits how many calls of each kind run at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Reads one file.

@@ -1,4 +1,4 @@
-//! Trees, naive models and properties that eyelet's tests share.
+//! Helpers for the tests of eyelet: trees, random repositories, naive models and clients.
 
 pub mod cli;
 pub mod mcp_client;

@@ -70,7 +70,7 @@ impl Server {
         server
     }
 
-    /// Does the handshake of the older protocol. Returns the answer.
+    /// Does the handshake of the older protocol. Returns the reply.
     pub fn initialize(&mut self, client: &str, capabilities: &Value) -> Value {
         let answer = self.request(
             "initialize",
@@ -108,8 +108,8 @@ impl Server {
 
     /// The next message. Fails if a line is not JSON.
     pub fn message(&mut self) -> Value {
-        let line = self.lines.recv_timeout(LONG).expect("the server says something");
-        serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line:.300}"))
+        let line = self.lines.recv_timeout(LONG).expect("the server sends a message in time");
+        serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line:.300}"))
     }
 
     /// Whether the server sends nothing for this long.
@@ -117,7 +117,7 @@ impl Server {
         self.lines.recv_timeout(time).is_err()
     }
 
-    /// Sends a request and returns its answer, which must be the next message.
+    /// Sends a request and returns its reply, which must be the next message.
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         let answer = self.message();
@@ -125,7 +125,7 @@ impl Server {
         answer
     }
 
-    /// Calls a tool and returns the answer.
+    /// Calls a tool and returns the reply.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.request("tools/call", json!({"name": tool, "arguments": arguments}))
     }
@@ -135,7 +135,7 @@ impl Server {
         self.send("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// The text of a successful call. Fails unless the answer is exactly one text block.
+    /// The text of a successful call. Fails unless the reply is exactly one text block.
     pub fn text(&mut self, tool: &str, arguments: Value) -> String {
         let answer = self.call(tool, arguments);
         text_of(&answer)
@@ -165,7 +165,7 @@ impl Server {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(start.elapsed() < LONG, "the server does not end");
+            assert!(start.elapsed() < LONG, "the server does not exit");
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -189,7 +189,7 @@ impl Drop for Server {
     }
 }
 
-/// The only text block of a successful answer.
+/// The only text block of a successful reply.
 pub fn text_of(answer: &Value) -> String {
     let result = answer["result"].as_object().unwrap_or_else(|| panic!("{answer}"));
     assert!(!result.contains_key("isError"), "{answer}");

@@ -1,24 +1,24 @@
-//! What a process costs.
+//! Memory measurements, and tests that need their own process.
 
-/// The most memory that this process ever held, in bytes.
+/// The peak resident set size of this process in bytes.
 pub fn peak_memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("Linux tells it");
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("Linux tells it");
+    let status = std::fs::read_to_string("/proc/self/status").expect("/proc is mounted");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("Linux reports VmHWM");
     let kibibytes = line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok());
     kibibytes.expect("a number of KiB") * 1024
 }
 
-/// Runs `body` in a process of its own, so that other tests do not disturb what it measures.
+/// Runs `body` in its own process, so other tests do not affect its measurements.
 /// `test` is the full name of the test that calls this.
 pub fn in_own_process(test: &str, body: impl FnOnce()) {
     in_own_process_after("", test, body);
 }
 
-/// The same, where the shell command `before` has changed the process first: `umask 000`.
+/// Like [`in_own_process`], after the shell command `before`, such as `umask 000`.
 pub fn in_own_process_after(before: &str, test: &str, body: impl FnOnce()) {
     const ALONE: &str = "EYELET_TEST_ALONE";
     let key = if before.is_empty() { test } else { before };
-    // In a process of its own only the body that it was started for runs, and nothing is started.
+    // The child process runs only the body that it was started for, and starts no other process.
     if let Some(alone) = std::env::var_os(ALONE) {
         if alone == key {
             body();
@@ -27,13 +27,13 @@ pub fn in_own_process_after(before: &str, test: &str, body: impl FnOnce()) {
     }
     let output = std::process::Command::new("bash")
         .args(["-c", &format!("{before}\nexec \"$0\" --exact \"$1\" --nocapture")])
-        .arg(std::env::current_exe().expect("Linux tells it"))
+        .arg(std::env::current_exe().expect("the test program has a path"))
         .arg(test)
         .env(ALONE, key)
         .output()
         .expect("bash starts");
     let stdout = String::from_utf8_lossy(&output.stdout);
-    // A name that matches no test would pass and prove nothing.
+    // A name that matches no test would pass without running anything.
     assert!(
         output.status.success() && stdout.contains("1 passed"),
         "{test} alone: {stdout}{}",
@@ -41,7 +41,7 @@ pub fn in_own_process_after(before: &str, test: &str, body: impl FnOnce()) {
     );
 }
 
-/// Base64 as RFC 4648 says, the slow and obvious way.
+/// A simple Base64 encoder (RFC 4648).
 pub fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

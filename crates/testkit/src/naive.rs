@@ -1,11 +1,11 @@
-//! The tools the obvious way: everything collected, nothing bounded. What eyelet must equal.
+//! Naive versions of the tools without limits on memory. eyelet must return the same results.
 
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// What `list_dir` answers, or the error's message. Collects the whole tree first.
+/// The reply of `list_dir`, or the error message. Collects the whole tree first.
 pub fn naive_list(directory: &Path, offset: usize, limit: usize, depth: usize) -> String {
     let mut found: Vec<Vec<OsString>> = Vec::new();
     let mut level: Vec<Vec<OsString>> = vec![Vec::new()];
@@ -88,9 +88,9 @@ fn shown(name: &OsString) -> String {
     shown
 }
 
-/// What `read` answers.
+/// The result of `read`.
 #[derive(Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the specification")]
+#[allow(missing_docs, reason = "SPEC.md explains the fields")]
 pub struct NaivePage {
     pub content: String,
     pub lines_shown: u64,
@@ -98,7 +98,7 @@ pub struct NaivePage {
     pub truncated: bool,
 }
 
-/// A page of a file that is in memory as a whole.
+/// A page of a file that is completely in memory.
 pub fn naive_read(file: &[u8], offset: usize, limit: usize, column: usize) -> NaivePage {
     let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
     let page: Vec<&[u8]> = lines.iter().copied().skip(offset - 1).take(limit).collect();
@@ -108,7 +108,7 @@ pub fn naive_read(file: &[u8], offset: usize, limit: usize, column: usize) -> Na
         let ended = body.len() < line.len();
         let body = if ended { body.strip_suffix(b"\r").unwrap_or(body) } else { body };
         content.extend(String::from_utf8_lossy(body).chars().skip(column - 1).take(500));
-        content += std::str::from_utf8(&line[body.len()..]).expect("an ending is ASCII");
+        content += std::str::from_utf8(&line[body.len()..]).expect("line endings are ASCII");
     }
     NaivePage {
         content,

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The `eyelet` that cargo built beside the tests; `EYELET_TEST_BIN` names another.
+/// The `eyelet` that cargo built for the tests; `EYELET_TEST_BIN` names another.
 pub fn eyelet_bin() -> PathBuf {
     located("EYELET_TEST_BIN", "eyelet", "cargo build --package eyelet-cli")
 }
@@ -15,7 +15,7 @@ pub fn rg() -> PathBuf {
     located("EYELET_TEST_RG", "tools/bin/rg", "cargo xtask test ripgrep")
 }
 
-/// The directory of Python modules that holds pytest; `EYELET_TEST_PYTEST` names another.
+/// The directory of Python modules with pytest; `EYELET_TEST_PYTEST` names another.
 pub fn pytest() -> PathBuf {
     located("EYELET_TEST_PYTEST", "tools/pytest", "cargo xtask test pytest")
 }
@@ -32,8 +32,8 @@ fn located(variable: &str, name: &str, command: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{name} is missing above {}: run `{command}`", program.display()))
 }
 
-/// Whether this machine or user has no working `program`. The test that asks returns early then, and
-/// `cargo xtask test` lists it as skipped.
+/// Whether `program` does not run for this user. If so, the test returns early and `cargo xtask test` lists it
+/// as skipped.
 pub fn lacks(program: &str) -> bool {
     let status = Command::new(program)
         .arg("--version")
@@ -48,7 +48,7 @@ pub fn lacks(program: &str) -> bool {
     !works
 }
 
-/// Whether the user is not root. The test that asks returns early then, and is listed as skipped.
+/// Whether the user is not root. If so, the test returns early and `cargo xtask test` lists it as skipped.
 pub fn lacks_root() -> bool {
     if !is_root() {
         skip("not root");

@@ -1,4 +1,4 @@
-//! Random trees that a seed repeats.
+//! Random trees that depend only on a seed.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use crate::tree::TempTree;
 
-/// Runs `body` for `count` seeds. One that fails is printed; `EYELET_TEST_SEED` repeats it alone.
+/// Runs `body` for `count` seeds and prints a seed that fails. `EYELET_TEST_SEED` runs only that seed.
 pub fn each_seed(count: u64, mut body: impl FnMut(&mut fastrand::Rng)) {
-    struct Tell(u64);
-    impl Drop for Tell {
+    struct PrintOnPanic(u64);
+    impl Drop for PrintOnPanic {
         fn drop(&mut self) {
             if std::thread::panicking() {
                 eprintln!("failed with EYELET_TEST_SEED={}", self.0);
@@ -22,13 +22,13 @@ pub fn each_seed(count: u64, mut body: impl FnMut(&mut fastrand::Rng)) {
         None => 0..count,
     };
     for seed in seeds {
-        let tell = Tell(seed);
+        let print_on_panic = PrintOnPanic(seed);
         body(&mut fastrand::Rng::with_seed(seed));
-        std::mem::forget(tell);
+        std::mem::forget(print_on_panic);
     }
 }
 
-/// A tree of odd names, links of all kinds and empty corners.
+/// A tree with unusual names, symlinks of all kinds, and empty directories.
 pub fn random_tree(random: &mut fastrand::Rng) -> TempTree {
     const NAMES: [&[u8]; 22] = [
         b"a",

@@ -1,4 +1,4 @@
-//! Repositories and searches that no person would think of, the same for the same seed.
+//! Random repositories and searches that depend only on a seed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,8 +11,8 @@ use fastrand::Rng;
 use crate::random_words::{GLOBS, INCLUDES, LINES, NAMES, PATTERNS};
 use crate::tree::TempTree;
 
-/// A random tree with ignore files, repositories, odd names and odd contents, and the home folder
-/// of a user who may have excludes of their own.
+/// A random tree with ignore files, repositories, unusual names and contents, and a home directory
+/// that may contain git excludes.
 pub struct RandomRepo {
     tree: TempTree,
     rng: Rng,
@@ -21,8 +21,8 @@ pub struct RandomRepo {
     files: Vec<PathBuf>,
     links: Vec<PathBuf>,
     leaves_root: bool,
-    /// Whether files may have long lines, or else a NUL that comes late. Never both: a long line
-    /// grows rg's buffer, and then it finds the NUL of the files that follow earlier.
+    /// Whether files may have long lines; otherwise they may have a NUL after the first buffer. Never both:
+    /// a long line grows rg's buffer, so rg finds such a NUL earlier in the files that follow.
     long_lines: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct RandomQuery {
     pub pattern: String,
     /// The glob, if any.
     pub include: Option<String>,
-    /// The path as it is asked for, if any.
+    /// The `path` argument, if any.
     pub path: Option<String>,
     /// The working directory.
     pub cwd: PathBuf,
@@ -60,22 +60,22 @@ impl RandomRepo {
         repo
     }
 
-    /// The tree's top.
+    /// The top directory of the tree.
     pub fn root(&self) -> &Path {
         self.tree.path()
     }
 
-    /// The user's home folder.
+    /// The home directory.
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// Whether something that matters is only reached outside the tree.
+    /// Whether the search uses files outside the tree.
     pub fn leaves_root(&self) -> bool {
         self.leaves_root
     }
 
-    /// What decides which files are searched, for the report of a mismatch.
+    /// Describes the files that control which files are searched, for the report of a mismatch.
     pub fn describe(&self) -> String {
         let mut text = String::new();
         for top in [self.root().to_owned(), self.tree.beside()] {
@@ -84,7 +84,7 @@ impl RandomRepo {
         text
     }
 
-    /// Another search.
+    /// The next random search.
     pub fn query(&mut self) -> RandomQuery {
         let cwd = match self.rng.u32(..10) {
             0..7 => self.root().to_owned(),
@@ -108,7 +108,7 @@ impl RandomRepo {
         self.folders[self.rng.usize(..self.folders.len())].clone()
     }
 
-    /// A directory, file or link as it could be asked for.
+    /// The path of a directory, file or symlink in one of several spellings.
     fn some_path(&mut self, cwd: &Path) -> Option<String> {
         let mut path = match self.rng.u32(..10) {
             0..2 => return None,
@@ -274,7 +274,7 @@ impl RandomRepo {
             5 => return utf16(&bytes, u16::to_le_bytes),
             6 => return utf16(&bytes, u16::to_be_bytes),
             7 => drop(bytes.splice(0..0, *b"\xef\xbb\xbf")),
-            // Around the searcher's buffer of 64 KiB.
+            // Lengths around the searcher's buffer of 64 KiB.
             kind @ 8..12 if !self.long_lines => {
                 let filler = if kind == 8 { "filler needl\n" } else { "filler line\n" };
                 let mut long = filler.repeat(rng.usize(5000..7000)).into_bytes();
@@ -356,7 +356,7 @@ fn describe(folder: &Path, text: &mut String) {
     }
 }
 
-/// Mostly one of few names, so that rules and files meet.
+/// A name, mostly one of twelve, so rules match files often.
 fn common_name(rng: &mut Rng) -> &'static str {
     let most = if rng.u32(..5) < 3 { 12 } else { NAMES.len() };
     NAMES[rng.usize(..most)]

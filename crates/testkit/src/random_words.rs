@@ -1,6 +1,6 @@
-//! The words that random repositories are made of.
+//! Names, rules, lines and patterns for random repositories.
 
-/// Names of files and directories; the first ones are the common ones.
+/// Names of files and directories, the common ones first.
 #[rustfmt::skip]
 pub(crate) const NAMES: &[&str] = &[
     "a", "b", "ab", "abc", "foo", "bar", "src", "lib", "build", "target", "docs", "a.txt", "b.txt",
@@ -29,7 +29,7 @@ pub(crate) const LINES: &[&str] = &[
     "--pre=touch x",
 ];
 
-/// What is searched for, the invalid among it.
+/// Patterns to search for, some of them invalid.
 #[rustfmt::skip]
 pub(crate) const PATTERNS: &[&str] = &[
     "needle", "needle", "needle", "(?i)needle", "^needle$", "needle$", "^$", "^", "x*", "foo|bar",
@@ -40,7 +40,7 @@ pub(crate) const PATTERNS: &[&str] = &[
     "(?x) n e e", "[[:digit:]]", ".",
 ];
 
-/// Globs to search with, the invalid among them.
+/// Globs to search with, some of them invalid.
 #[rustfmt::skip]
 pub(crate) const INCLUDES: &[&str] = &[
     "*.rs", "*.txt", "!*.rs", "!*.txt", "*", "**", "src/**", "/src", "a/*", "!a", "!src/",

@@ -24,7 +24,7 @@ pub const FULL: &[&str] = &["--sandbox", "full"];
 /// Every way to run a supervised command.
 pub const SUPERVISED: [&[&str]; 3] = [FIRST, SECOND, FULL];
 
-/// A workspace, and a directory outside of it and of all temp directories of the sandbox.
+/// A workspace, and a directory outside the workspace and the sandbox's temp directories.
 pub struct Workspace {
     /// The workspace.
     pub tree: TempTree,
@@ -124,7 +124,7 @@ pub fn with_marker(marker: &str) -> Vec<Pid> {
     processes(|argument| argument == marker)
 }
 
-/// Whether a process contains the marker in an argument, such as the shell that runs the command.
+/// Whether a process has an argument that contains the marker, such as the shell that runs the command.
 pub fn is_mentioned(marker: &str) -> bool {
     !processes(|argument| argument.contains(marker)).is_empty()
 }

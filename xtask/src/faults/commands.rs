@@ -1,4 +1,4 @@
-//! A command in the sandbox that tries everything it must not do.
+//! A sandboxed command that tries everything that its policy forbids.
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{ERRORS, Scene, Seen, Stage};
+use super::{ERRORS, Scenario, Seen, Stage};
 
 const SECRET: &str = "SECRET-4711";
 
-/// What a sandbox is made of. Not `close` and `poll`: Rust's own library ends a program where those fail.
+/// The system calls of a sandboxed call. Without `close` and `poll`: if they fail, Rust's standard library
+/// aborts the program.
 const CALLS: &[&str] = &[
     "openat2",
     "openat",
@@ -71,32 +72,32 @@ const CALLS: &[&str] = &[
     "rt_sigprocmask",
 ];
 
-/// What is protected, what it holds, and how a reply names it.
+/// Protected paths, their content, and how a reply names them.
 const PROTECTED: &[(&str, Option<&str>, &str)] = &[
-    (".git/config", Some("[core]\n"), "/.git/config; "),
-    (".git/hooks/pre-commit", None, "/.git/hooks; "),
-    (".vscode/tasks.json", Some("kept\n"), "/.vscode; "),
-    (".cargo/config.toml", Some("kept\n"), "/.cargo"),
-    (".mcp.json", None, "/.mcp.json; "),
+    (".git/config", Some("[core]\n"), "/.git/config"),
+    (".git/hooks/pre-commit", None, "/.git/hooks"),
+    (".vscode/tasks.json", Some("initial\n"), "/.vscode"),
+    (".cargo/config.toml", Some("initial\n"), "/.cargo"),
+    (".mcp.json", None, "/.mcp.json"),
 ];
 
 pub(super) struct Commands {
     stage: Stage,
     flags: &'static [&'static str],
     attack: String,
-    /// How often a socket outside was reached.
-    reached: Arc<AtomicUsize>,
+    /// The number of connections and datagrams from the command.
+    contacts: Arc<AtomicUsize>,
 }
 
 impl Commands {
     pub(super) fn new(stage: &Stage, flags: &'static [&'static str]) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("a socket to be attacked: {error}");
+        let failed = |error: std::io::Error| format!("cannot open a socket as a target: {error}");
         let tcp = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
         let udp = UdpSocket::bind("127.0.0.1:0").map_err(failed)?;
         let ports =
             (tcp.local_addr().map_err(failed)?.port(), udp.local_addr().map_err(failed)?.port());
-        let reached = Arc::new(AtomicUsize::new(0));
-        let counts = [Arc::clone(&reached), Arc::clone(&reached)];
+        let contacts = Arc::new(AtomicUsize::new(0));
+        let counts = [Arc::clone(&contacts), Arc::clone(&contacts)];
         let [by_tcp, by_udp] = counts;
         std::thread::spawn(move || {
             for _ in tcp.incoming() {
@@ -117,23 +118,23 @@ impl Commands {
              (echo x > /dev/udp/127.0.0.1/{}); echo done; exit 3",
             ports.0, ports.1
         );
-        Ok(Commands { stage: stage.clone(), flags, attack, reached })
+        Ok(Commands { stage: stage.clone(), flags, attack, contacts })
     }
 
     fn at(&self, path: &str) -> PathBuf {
         self.stage.top.join("w").join(path)
     }
 
-    /// Protected paths that are not as they were, by the names that a reply has for them.
+    /// The names, as in a reply, of protected paths that differ from their initial state.
     fn changed(&self) -> Vec<&'static str> {
         let is_changed = |(path, before, _): &&(&str, Option<&str>, &str)| {
             fs::read_to_string(self.at(path)).ok().as_deref() != *before
         };
-        PROTECTED.iter().filter(is_changed).map(|(_, _, told)| *told).collect()
+        PROTECTED.iter().filter(is_changed).map(|(_, _, name)| *name).collect()
     }
 
-    /// A supervisor whose caller failed may still be at it.
-    fn changed_in_the_end(&self) -> Vec<&'static str> {
+    /// The same, after waiting: if the caller failed, its supervisor may still be restoring files.
+    fn changed_after_wait(&self) -> Vec<&'static str> {
         let until = Instant::now() + Duration::from_secs(3);
         while !self.changed().is_empty() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
@@ -142,13 +143,13 @@ impl Commands {
     }
 }
 
-impl Scene for Commands {
+impl Scenario for Commands {
     fn name(&self) -> String {
         format!("bash {} (uid {})", self.flags.join(" "), self.stage.user.unwrap_or(0))
     }
 
-    fn lay(&self) -> Result<(), String> {
-        self.reached.store(0, Ordering::Relaxed);
+    fn reset(&self) -> Result<(), String> {
+        self.contacts.store(0, Ordering::Relaxed);
         for name in ["w", "out", "home", "tmp"] {
             self.stage.folder(name)?;
         }
@@ -181,27 +182,28 @@ impl Scene for Commands {
     fn complaints(&self, seen: &Seen) -> Vec<String> {
         let mut complaints = Vec::new();
         let mut complain = |what: &str| complaints.push(what.to_owned());
-        let is_answer = seen.stdout.starts_with("{\"ok\":true,");
-        if seen.code == Some(0) && !is_answer {
-            complain("it exits 0 without an answer");
+        let is_reply = seen.stdout.starts_with("{\"ok\":true,");
+        if seen.code == Some(0) && !is_reply {
+            complain("exit code 0 without a reply");
         }
         let canary = fs::read_to_string(self.stage.top.join("out/canary"));
         if canary.ok().as_deref() != Some("untouched") || self.stage.top.join("out/new").exists() {
-            complain("something was written outside");
+            complain("the command wrote outside the roots");
         }
         if seen.stdout.contains(SECRET) {
-            complain("a secret was shown");
+            complain("the reply contains a secret");
         }
-        if self.reached.load(Ordering::Relaxed) > 0 {
-            complain("a socket was reached");
+        if self.contacts.load(Ordering::Relaxed) > 0 {
+            complain("the command reached a socket");
         }
-        let changed = if is_answer { self.changed() } else { self.changed_in_the_end() };
-        let is_told = |told: &str| {
-            seen.stdout.contains(told)
-                || seen.stdout.contains("protected paths in it may have changed")
-        };
-        for told in changed.into_iter().filter(|told| !is_told(told)) {
-            complain(&format!("{told}was changed, and nobody said so"));
+        let changed = if is_reply { self.changed() } else { self.changed_after_wait() };
+        // The reply names each changed path, or the root if the supervisor was killed.
+        let reverted = seen.stdout.split_once("\"sandbox_reverted\":").map_or("", |(_, rest)| rest);
+        let root = self.stage.top.join("w").display().to_string();
+        let names_root = [":", ";"].iter().any(|end| reverted.contains(&format!("{root}{end}")));
+        let is_reported = |name: &str| names_root || reverted.contains(name);
+        for name in changed.into_iter().filter(|name| !is_reported(name)) {
+            complain(&format!("protected path changed without a report: {name}"));
         }
         complaints
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::client_list::{Client, Scope};
 use super::config_file;
 use super::entry::{self, LaunchCommand, NAME};
-use crate::failure::{FAILED, Failure};
+use crate::failure::Failure;
 
 /// How long to wait for the server's first answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,16 +28,16 @@ pub(crate) fn check(client: &Client, scopes: &[Scope], project: &Path) -> Result
     let (place, launch) = find(client, scopes, project)?;
     let name = client.name;
     if launch.is_off {
-        return Err(config_file::failure(&place, &format!("has `{NAME}` switched off for {name}")));
+        let place = place.display();
+        return Err(config_file::failure(format!("{place}: `{NAME}` is disabled; enable it")));
     }
     let program = program(&launch.command, project).ok_or_else(|| {
-        let command = &launch.command;
-        let again = format!("`eyelet setup {name} --write` names the one that runs now");
-        config_file::failure(&place, &format!("starts `{command}`, which is not there; {again}"))
+        let (place, command, advice) = (place.display(), &launch.command, client.advice());
+        config_file::failure(format!("{place}: no program `{command}`; {advice}"))
     })?;
     let answer = handshake(&program, &launch, project).map_err(|reason| {
         let words = words(&launch);
-        Failure { message: format!("{name} is set up, but `{words}` {reason}"), exit: FAILED }
+        config_file::failure(format!("{name} is set up, but `{words}` {reason}"))
     })?;
     let (place, words) = (place.display(), words(&launch));
     Ok(format!("{name} is set up in {place}\n`{words}` answers as {answer}\n"))
@@ -53,22 +53,21 @@ fn find(
     for scope in scopes {
         let place = client.file(*scope, project)?;
         let text = config_file::read(&place)?.unwrap_or_default();
-        let said =
-            client.format.read(&text).map_err(|reason| config_file::failure(&place, &reason))?;
-        if let Some(entry) = said.get(client.servers).and_then(|servers| servers.get(NAME)) {
+        let parsed = client.format.read(&text).map_err(|reason| {
+            config_file::failure(format!("cannot read {}: {reason}", place.display()))
+        })?;
+        if let Some(entry) = parsed.get(client.servers).and_then(|servers| servers.get(NAME)) {
             let launch = entry::launch_command(client, entry, project);
             let launch = launch.ok_or_else(|| {
-                config_file::failure(&place, &format!("names no command for `{NAME}`"))
+                let (place, advice) = (place.display(), client.advice());
+                config_file::failure(format!("{place}: `{NAME}` has no command; {advice}"))
             })?;
             return Ok((place, launch));
         }
         searched.push(place.display().to_string());
     }
-    let (name, looked) = (client.name, searched.join(" and "));
-    let message = format!(
-        "{name} is not set up: no `{NAME}` in {looked}; `eyelet setup {name} --write` sets it up"
-    );
-    Err(Failure { message, exit: FAILED })
+    let (name, files, advice) = (client.name, searched.join(" or "), client.advice());
+    Err(config_file::failure(format!("{name} is not set up: no `{NAME}` in {files}; {advice}")))
 }
 
 fn program(command: &str, project: &Path) -> Option<PathBuf> {
@@ -108,17 +107,17 @@ fn handshake(program: &Path, launch: &LaunchCommand, project: &Path) -> Result<S
     // If the server has already exited, its stderr says why.
     let _ = stdin.map(|stdin| stdin.write_all(format!("{request}\n").as_bytes()));
     let line = server.first_line()?;
-    let answer: Value = serde_json::from_str(&line)
-        .map_err(|_| "answers something that is not of the protocol".to_owned())?;
+    let answer: Value =
+        serde_json::from_str(&line).map_err(|_| "sends a reply that is not JSON".to_owned())?;
     let about = |key: &str| answer.pointer(&format!("/result/{key}")).and_then(Value::as_str);
     let Some(name) = about("serverInfo/name") else {
-        return Err("answers, but not as a server does".to_owned());
+        return Err("sends a reply without a server name".to_owned());
     };
     if name != NAME {
-        return Err(format!("answers as `{name}`, which is not eyelet"));
+        return Err(format!("is another server: `{name}`"));
     }
-    let version = about("serverInfo/version").unwrap_or("of unknown version");
-    let protocol = about("protocolVersion").unwrap_or("of unknown version");
+    let version = about("serverInfo/version").unwrap_or("(unknown version)");
+    let protocol = about("protocolVersion").unwrap_or("unknown");
     Ok(format!("{name} {version}, protocol {protocol}"))
 }
 
@@ -145,15 +144,15 @@ impl Server {
 
     /// The last line on stderr of a server that exited.
     fn exit_reason(&mut self) -> String {
-        let mut said = String::new();
+        let mut stderr_text = String::new();
         if self.has_exited()
             && let Some(stderr) = self.0.stderr.take()
         {
-            let _ = stderr.take(MAX_ANSWER_BYTES).read_to_string(&mut said);
+            let _ = stderr.take(MAX_ANSWER_BYTES).read_to_string(&mut stderr_text);
         }
-        match said.lines().rfind(|line| !line.trim().is_empty()) {
-            Some(line) => format!("ends at once: {}", line.trim()),
-            None => "ends without an answer".to_owned(),
+        match stderr_text.lines().rfind(|line| !line.trim().is_empty()) {
+            Some(line) => format!("exits: {}", line.trim()),
+            None => "exits without a reply".to_owned(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The clients that `eyelet setup` knows: which file each reads, in which format, and where it starts its
+//! The clients that `eyelet setup` supports: which file each reads, in which format, and where it starts its
 //! servers.
 
 use std::path::{Path, PathBuf};
@@ -98,7 +98,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         default_scope: Scope::Project,
         starts: Starts::InProject,
-        notes: &[(Scope::Project, "Claude Code asks once before it starts a project's server.")],
+        notes: &[(
+            Scope::Project,
+            "Claude Code asks once before it starts the server of a project.",
+        )],
     },
     Client {
         name: "claude-desktop",
@@ -128,7 +131,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         starts: Starts::InProject,
         notes: &[(
             Scope::Project,
-            "Codex reads a project's file only where the project is trusted.",
+            "Codex reads a project's config file only if the project is trusted.",
         )],
     },
     Client {
@@ -145,7 +148,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         starts: Starts::InProject,
         notes: &[(
             Scope::Project,
-            "Gemini CLI starts a project's servers only where the folder is trusted.",
+            "Gemini CLI starts the servers of a project only if the folder is trusted.",
         )],
     },
     Client {
@@ -157,10 +160,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: Some(UserFile { folder: |home| home.path.join(".cursor"), files: &["mcp.json"] }),
         default_scope: Scope::Project,
         starts: WORKSPACE,
-        notes: &[(
-            Scope::Project,
-            "A project's server has to be switched on once in Cursor's settings.",
-        )],
+        notes: &[(Scope::Project, "Enable the server once in Cursor's settings.")],
     },
     Client {
         name: "vscode",
@@ -174,7 +174,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         default_scope: Scope::Project,
         starts: WORKSPACE,
-        notes: &[(Scope::Project, "VS Code asks once whether the server is to be trusted.")],
+        notes: &[(Scope::Project, "VS Code asks once whether to trust the server.")],
     },
     Client {
         name: "copilot-cli",
@@ -190,7 +190,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         starts: Starts::InProject,
         notes: &[(
             Scope::Project,
-            "Copilot CLI reads a project's file only where the folder is trusted.",
+            "Copilot CLI reads a project's config file only if the folder is trusted.",
         )],
     },
     Client {
@@ -216,7 +216,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: Some(UserFile { folder: Home::zed, files: &["settings.json"] }),
         default_scope: Scope::Project,
         starts: Starts::InProject,
-        notes: &[(Scope::Project, "Zed starts a project's servers once the project is trusted.")],
+        notes: &[(
+            Scope::Project,
+            "Zed starts the servers of a project after you trust the project.",
+        )],
     },
     Client {
         name: "windsurf",
@@ -244,7 +247,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         default_scope: Scope::User,
         starts: Starts::Elsewhere,
-        notes: &[(Scope::User, "Goose sees it in its next session.")],
+        notes: &[],
     },
 ];
 
@@ -258,6 +261,16 @@ impl Client {
         let project = (!self.project.is_empty()).then_some(Scope::Project);
         let user = self.user.as_ref().map(|_| Scope::User);
         project.into_iter().chain(user).collect()
+    }
+
+    /// What to do if the entry is missing or wrong.
+    pub(crate) fn advice(&self) -> String {
+        match self.format {
+            Format::Json | Format::Toml => format!("run `eyelet setup {} --write`", self.name),
+            Format::Yaml => {
+                format!("run `eyelet setup {}` and add the printed entry by hand", self.name)
+            }
+        }
     }
 
     pub(crate) fn note(&self, scope: Scope) -> Option<&'static str> {
@@ -274,7 +287,7 @@ impl Client {
         let existing = files.iter().find(|file| folder.join(file).exists());
         existing.or(files.first()).map(|file| folder.join(file)).ok_or_else(|| {
             let (name, scope) = (self.name, scope.as_str());
-            Failure::usage(format!("{name} has no {scope} file; leave out --scope {scope}"))
+            Failure::usage(format!("{name} has no {scope} config file; omit --scope {scope}"))
         })
     }
 }

@@ -12,29 +12,29 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The text of a file, or `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
-    let failed = |reason: String| failure(path, &format!("cannot be read: {reason}"));
+    let failed = |reason: String| failure(format!("cannot read {}: {reason}", path.display()));
     let about = match fs::metadata(path) {
         Ok(about) => about,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             // Refuse a dangling symlink: writing would replace it.
             return match fs::symlink_metadata(path) {
-                Ok(_) => Err(failed("it is a link to nothing".to_owned())),
+                Ok(_) => Err(failed("dangling symlink".to_owned())),
                 Err(_) => Ok(None),
             };
         }
         Err(error) => return Err(failed(error.to_string())),
     };
     if !about.is_file() {
-        return Err(failed("it is not a file".to_owned()));
+        return Err(failed("not a regular file".to_owned()));
     }
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
         .map_err(|error| failed(error.to_string()))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(failed(format!("it is above {MAX_BYTES} bytes")));
+        return Err(failed(format!("larger than {MAX_BYTES} bytes")));
     }
-    String::from_utf8(bytes).map(Some).map_err(|_| failed("it is not UTF-8".to_owned()))
+    String::from_utf8(bytes).map(Some).map_err(|_| failed("not valid UTF-8".to_owned()))
 }
 
 /// Replaces the old text by the new one. Returns the path of the backup, if there was an old file.
@@ -43,7 +43,7 @@ pub(crate) fn replace(
     old: Option<&str>,
     new: &str,
 ) -> Result<Option<PathBuf>, Failure> {
-    let failed = |error: io::Error| failure(path, &format!("cannot be written: {error}"));
+    let failed = |error: io::Error| failure(format!("cannot write {}: {error}", path.display()));
     let Some(old) = old else {
         return create(path, new).map(|()| None).map_err(failed);
     };
@@ -83,7 +83,7 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn changed_meanwhile() -> io::Error {
-    io::Error::other("someone else changed it meanwhile; try again")
+    io::Error::other("another program changed it; try again")
 }
 
 /// Creates a file beside another, under the first free name.
@@ -114,7 +114,7 @@ fn write_synced(mut file: File, place: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-/// A failure that names the file.
-pub(crate) fn failure(path: &Path, what: &str) -> Failure {
-    Failure { message: format!("{} {what}", path.display()), exit: FAILED }
+/// A failure with exit code 1.
+pub(crate) fn failure(message: String) -> Failure {
+    Failure { message, exit: FAILED }
 }

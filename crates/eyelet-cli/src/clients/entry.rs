@@ -1,9 +1,9 @@
 //! The entry that starts `eyelet mcp`, in each client's layout.
 
 use std::env;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use serde_json::{Map, Value, json};
 
@@ -147,21 +147,57 @@ fn texts(value: &Value) -> Vec<String> {
 /// The command to run: `eyelet` if that name on the `PATH` is this program. Clients that are not started
 /// from a shell may have another `PATH`, so they get the absolute path.
 fn command(client: &Client) -> Result<PathBuf, Failure> {
-    let this = env::current_exe().and_then(|this| this.metadata().map(|about| (this, about)));
-    let (this, about) = this.map_err(|error| Failure {
-        message: format!("where this program stands cannot be told: {error}"),
-        exit: FAILED,
-    })?;
-    let is_this = |found: &PathBuf| {
-        let found = fs::metadata(found);
-        found.is_ok_and(|found| (found.dev(), found.ino()) == (about.dev(), about.ino()))
-    };
-    let on_path = on_path(NAME).filter(is_this);
+    let executable = Executable::this()?;
+    let on_path = on_path(NAME).filter(|found| executable.is_same(found));
     Ok(match (on_path, client.starts) {
         (Some(found), Starts::Elsewhere) => found,
         (Some(_), Starts::InProject | Starts::ElsewhereWithPlaceholder(_)) => PathBuf::from(NAME),
-        (None, _) => this,
+        (None, _) => executable.path,
     })
+}
+
+/// The entry for a client that starts the server in an unknown directory, in the most common layout. The
+/// path of the program is the one that it was started with, symlinks included.
+pub(crate) fn generic_entry<'r>(roots: impl Iterator<Item = &'r Path>) -> Result<Value, Failure> {
+    let executable = Executable::this()?;
+    let started_as = env::args_os().next().map(PathBuf::from).and_then(|name| {
+        if name.components().count() > 1 { absolute(&name).ok() } else { on_path(name.to_str()?) }
+    });
+    let started_as = started_as.filter(|path| executable.is_same(path));
+    let command = text(&started_as.unwrap_or(executable.path))?;
+    let mut arguments = vec!["mcp".to_owned()];
+    for root in roots {
+        arguments.extend(["--root".to_owned(), text(root)?]);
+    }
+    Ok(json!({ "mcpServers": { NAME: { "command": command, "args": arguments } } }))
+}
+
+/// The entry for a client that connects over HTTP.
+pub(crate) fn http_entry(url: &str, token: &str) -> Value {
+    let headers = json!({ "Authorization": format!("Bearer {token}") });
+    json!({ "mcpServers": { NAME: { "type": "http", "url": url, "headers": headers } } })
+}
+
+/// The file of the running program.
+struct Executable {
+    path: PathBuf,
+    metadata: Metadata,
+}
+
+impl Executable {
+    fn this() -> Result<Self, Failure> {
+        let path = env::current_exe();
+        let this = path.and_then(|path| Ok(Executable { metadata: path.metadata()?, path }));
+        this.map_err(|error| Failure {
+            message: format!("cannot determine the path of the eyelet executable: {error}"),
+            exit: FAILED,
+        })
+    }
+
+    fn is_same(&self, path: &Path) -> bool {
+        let id = |file: &Metadata| (file.dev(), file.ino());
+        fs::metadata(path).is_ok_and(|found| id(&found) == id(&self.metadata))
+    }
 }
 
 /// The first program of that name in the absolute directories of the `PATH`.
@@ -178,6 +214,6 @@ pub(crate) fn is_program(file: &Path) -> bool {
 fn text(path: &Path) -> Result<String, Failure> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         let path = path.display();
-        Failure::usage(format!("{path} is not UTF-8, which no client's file can hold"))
+        Failure::usage(format!("{path} is not valid UTF-8; use a path that is"))
     })
 }

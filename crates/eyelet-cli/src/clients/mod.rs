@@ -7,6 +7,6 @@ mod entry;
 mod format;
 
 pub(crate) use check::check;
-pub(crate) use client_list::{CLIENTS, Client, Scope, client_named};
+pub(crate) use client_list::{CLIENTS, Client, Format, Scope, client_named};
 pub(crate) use config_file::{failure, read, replace};
-pub(crate) use entry::{Field, fields};
+pub(crate) use entry::{Field, fields, generic_entry, http_entry};

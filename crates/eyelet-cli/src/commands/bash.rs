@@ -58,7 +58,7 @@ fn exit_code(data: &Map<String, Value>) -> ExitCode {
 
 fn ending(data: &Map<String, Value>) -> Option<String> {
     if flag(data, "timed_out") {
-        return Some("timed out; --timeout-secs gives it longer".to_owned());
+        return Some("timed out; use --timeout-secs to allow more time".to_owned());
     }
     flag(data, "cancelled").then(|| "cancelled".to_owned())
 }
@@ -95,7 +95,7 @@ impl Stream<'_> {
         let head = self.text("").unwrap_or_default();
         let Some(tail) = self.text("_tail") else { return head.to_owned() };
         let newline = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
-        format!("{head}{newline}[the middle is left out]\n{tail}")
+        format!("{head}{newline}[middle truncated]\n{tail}")
     }
 
     fn note(&self) -> Option<String> {
@@ -103,16 +103,16 @@ impl Stream<'_> {
             return None;
         }
         let part = match self.keep {
-            Keep::Head => "the first part",
-            Keep::Tail => "the last part",
-            Keep::Both => "the first and the last part",
+            Keep::Head => "only the start is shown",
+            Keep::Tail => "only the end is shown",
+            Keep::Both => "only the start and the end are shown",
         };
-        let kept = match (self.text("_file"), self.text("_spill_error")) {
-            (Some(file), None) => format!("all of it is in {file}"),
-            (Some(file), Some(reason)) => format!("not all of it is in {file}: {reason}"),
-            (None, Some(reason)) => format!("the rest is lost: {reason}"),
-            (None, None) => "the rest is lost".to_owned(),
+        let saved = match (self.text("_file"), self.text("_spill_error")) {
+            (Some(file), None) => format!("saved to {file}"),
+            (Some(file), Some(reason)) => format!("partly saved to {file}: {reason}"),
+            (None, Some(reason)) => format!("not saved: {reason}"),
+            (None, None) => "not saved".to_owned(),
         };
-        Some(format!("{}: {part} of {} bytes is shown; {kept}", self.name, self.total_bytes()))
+        Some(format!("{}: {} bytes in total, {part}; {saved}", self.name, self.total_bytes()))
     }
 }

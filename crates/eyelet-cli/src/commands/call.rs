@@ -54,9 +54,9 @@ fn stdin() -> Result<Vec<u8>, ToolError> {
         .lock()
         .take(one_too_many)
         .read_to_end(&mut bytes)
-        .map_err(|error| ToolError::io("stdin cannot be read", &error))?;
+        .map_err(|error| ToolError::io("cannot read stdin", &error))?;
     if bytes.len() > MAX_ARGUMENT_BYTES {
-        let message = format!("arguments on stdin are above {MAX_ARGUMENT_BYTES} bytes");
+        let message = format!("arguments on stdin exceed {MAX_ARGUMENT_BYTES} bytes");
         return Err(ToolError::new(ErrorCode::TooLarge, message));
     }
     Ok(bytes)

@@ -21,7 +21,7 @@ pub(crate) fn run(flags: &ConfigFlags) -> Result<ExitCode, Failure> {
     print::lines(&table(&settings))?;
     match file {
         Some(file) if !file.found => {
-            print::note(&format!("There is no {}.", file.path.display()));
+            print::note(&format!("config file not found: {}", file.path.display()));
         }
         Some(_) | None => {}
     }

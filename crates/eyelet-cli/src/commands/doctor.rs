@@ -8,16 +8,17 @@ use serde_json::json;
 use crate::failure::{FAILED, Failure};
 use crate::print;
 
-/// Gaps in both tiers and on every machine.
+/// Limits of both tiers on every machine.
 const ALWAYS: &[&str] = &[
-    "without --strict a command reads everything that you can read, but for the folders of secrets: \
-     --root confines list_dir, grep_files and read, and where a command writes",
-    "--deny hides from commands what it matches when the first one runs; files made later, and hard \
-     links, are not hidden",
-    "a repository that a command makes is its own: git run in it, or in one that has it as a submodule, \
-     executes what its settings say; so does git with hooks or settings that lie among the project's \
-     files (core.hooksPath, include.path), and `git rebase --continue` with an `exec` line",
-    "under --sandbox full, the default of call and bash at the command line, nothing is sandboxed",
+    "Without --strict, commands can read every file that you can read, except directories with secrets. \
+     --root restricts list_dir, grep_files and read, and the directories that commands can write to.",
+    "--deny hides a file from commands only if the file exists when the first command runs. It does not \
+     hide hard links.",
+    "Repositories created by a command are not protected: running git in them, or in a repository that \
+     has them as submodules, can execute their hooks and config.",
+    "Hooks and config among the project's files (core.hooksPath, include.path) and the `exec` lines of \
+     `git rebase --continue` are not protected.",
+    "--sandbox full, the default of `eyelet call` and `eyelet bash`, runs commands without a sandbox.",
 ];
 
 pub(crate) enum DoctorForm {
@@ -27,7 +28,7 @@ pub(crate) enum DoctorForm {
 
 pub(crate) fn run(form: DoctorForm) -> Result<ExitCode, Failure> {
     let machine = Supervisor::this_program().machine().map_err(|reason| Failure {
-        message: format!("this machine could not be examined: {reason}"),
+        message: format!("cannot examine this machine: {reason}"),
         exit: FAILED,
     })?;
     let text = match form {
@@ -40,11 +41,29 @@ pub(crate) fn run(form: DoctorForm) -> Result<ExitCode, Failure> {
 
 fn always() -> Vec<String> {
     let repositories = format!(
-        "of repositories below the roots the settings and hooks are protected where they are found: up to \
-         {MAX_REPOSITORIES}, among the {MAX_LOOKED_AT} entries nearest to the roots, before the first \
-         command"
+        "The config and hooks of repositories below the roots are protected only if eyelet finds the \
+         repositories before the first command. It protects up to {MAX_REPOSITORIES} repositories and \
+         looks at up to {MAX_LOOKED_AT} directory entries."
     );
     ALWAYS.iter().map(|text| (*text).to_owned()).chain([repositories]).collect()
+}
+
+/// What to do about each finding; empty if there is nothing to do.
+fn advice(machine: &Machine) -> Vec<String> {
+    let mut advice = machine.advice();
+    let until_then = match machine.tier() {
+        None => Some(
+            "Until then, only --sandbox full runs commands, without a sandbox. Use it only for commands \
+             that you trust.",
+        ),
+        Some(tier) => machine
+            .gaps(tier)
+            .iter()
+            .any(|gap| gap.is_refused_by_strict)
+            .then_some("Until then, use --strict to refuse commands on this machine."),
+    };
+    advice.extend(until_then.map(str::to_owned));
+    advice
 }
 
 fn name(tier: Tier) -> &'static str {
@@ -70,13 +89,12 @@ fn text(machine: &Machine) -> String {
         format!("namespaces     {namespaces}"),
         format!("Landlock       {landlock}"),
         format!("seccomp        {}", yes_or_no(machine.has_seccomp)),
-        format!("process limit  {}", yes_or_no(machine.has_own_pid_limit || !machine.is_root)),
+        format!("process limit  {}", yes_or_no(machine.limits_processes())),
         String::new(),
     ];
     match machine.tier() {
         None => lines.push(
-            "Commands do not run under --sandbox read-only or workspace-write: this machine cannot \
-             enforce them."
+            "--sandbox read-only and workspace-write refuse commands: this machine cannot enforce them."
                 .to_owned(),
         ),
         Some(tier) => {
@@ -85,25 +103,32 @@ fn text(machine: &Machine) -> String {
                 Tier::Landlock => "Landlock, seccomp, no capabilities",
             };
             lines.push(format!(
-                "Commands under --sandbox read-only and workspace-write run in the {} tier: {means}.",
+                "--sandbox read-only and workspace-write run commands in the {} tier: {means}.",
                 name(tier)
             ));
-            lines.push(String::new());
-            lines.push("Not protected:".to_owned());
-            for gap in machine.gaps(tier) {
-                let refused = if gap.is_refused_by_strict { " (--strict refuses to run)" } else { "" };
-                lines.push(format!("- {}{refused}", gap.what));
-            }
-            lines.extend(always().iter().map(|always| format!("- {always}")));
+            let gaps = machine.gaps(tier).into_iter().map(|gap| {
+                let strict = if gap.is_refused_by_strict { " (refused by --strict)" } else { "" };
+                format!("{}{strict}", gap.what)
+            });
+            lines.extend(section("Not protected on this machine:", gaps));
         }
     }
-    let advice = machine.advice();
-    if !advice.is_empty() {
-        lines.push(String::new());
-        lines.push("What would help:".to_owned());
-        lines.extend(advice.iter().map(|advice| format!("- {advice}")));
+    lines.extend(section("Limits on every machine:", always()));
+    let advice = advice(machine);
+    match advice.is_empty() {
+        true => lines.extend([String::new(), "Nothing to do.".to_owned()]),
+        false => lines.extend(section("What to do:", advice)),
     }
     lines.join("\n")
+}
+
+/// A blank line, the title and the items; nothing if there are no items.
+fn section(title: &str, items: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut lines: Vec<_> = items.into_iter().map(|item| format!("- {item}")).collect();
+    if !lines.is_empty() {
+        lines.splice(0..0, [String::new(), title.to_owned()]);
+    }
+    lines
 }
 
 fn json(machine: &Machine) -> serde_json::Value {
@@ -113,6 +138,10 @@ fn json(machine: &Machine) -> serde_json::Value {
         "tier": tier,
         "gaps": tier.map(|tier| machine.gaps(tier)).unwrap_or_default(),
         "always": always(),
-        "advice": machine.advice(),
+        "advice": advice(machine),
     })
 }
+
+#[cfg(test)]
+#[path = "doctor_tests.rs"]
+mod tests;

@@ -67,7 +67,7 @@ fn json(rows: &[Row]) -> Value {
 }
 
 fn markdown(rows: &[Row]) -> String {
-    let mut text = String::from("| tool | what | limit | beyond it |\n|---|---|---|---|\n");
+    let mut text = String::from("| tool | what | limit | when exceeded |\n|---|---|---|---|\n");
     for Row { tool, limit } in rows {
         let tool = match *tool {
             EVERY_TOOL | THE_SERVER => (*tool).to_owned(),

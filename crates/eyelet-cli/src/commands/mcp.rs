@@ -13,7 +13,7 @@ use eyelet_mcp::{Options, Token, WorkingDirectory};
 
 use crate::failure::{FAILED, Failure};
 use crate::flags::{ContextFlags, HttpFlags, McpFlags};
-use crate::{context, print};
+use crate::{clients, context, print};
 
 pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let context_flags = before.with(&flags.context);
@@ -27,7 +27,7 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
         roots.extend(default_root(turn.cwd()).map(Arc::new));
     }
     let root_paths: Vec<_> = roots.iter().map(|root| root.path().to_owned()).collect();
-    let turn = context::with_hidden(&context_flags, turn, &root_paths)?;
+    let turn = context::with_deny_list(&context_flags, turn, &root_paths)?;
     let options = Options {
         path_scope: if context_flags.read_anywhere {
             PathScope::Everything
@@ -57,17 +57,17 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
         }
     };
     served.map_err(|error| Failure {
-        message: format!("the server cannot run: {error}"),
+        message: format!("the server failed: {error}"),
         exit: FAILED,
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the socket, and prints its address and the token.
+/// Opens the socket, and prints its address, the token and an entry for clients.
 fn listen(flags: &HttpFlags, address: SocketAddr) -> Result<eyelet_mcp::Http, Failure> {
     if !address.ip().is_loopback() && !flags.allow_remote {
         return Err(Failure::usage(format!(
-            "--http {address} can be reached from other machines; use 127.0.0.1, or add --allow-remote"
+            "--http {address}: other machines can reach this address; use 127.0.0.1 or add --allow-remote"
         )));
     }
     let token = match &flags.token_file {
@@ -75,16 +75,30 @@ fn listen(flags: &HttpFlags, address: SocketAddr) -> Result<eyelet_mcp::Http, Fa
             Failure::usage(format!("--http-token-file `{}`: {error}", file.display()))
         })?,
         None => Token::random()
-            .map_err(|error| Failure::usage(format!("no token can be made: {error}")))?,
+            .map_err(|error| Failure::usage(format!("cannot generate a token: {error}")))?,
     };
     let listener = TcpListener::bind(address)
         .map_err(|error| Failure::usage(format!("--http {address}: {error}")))?;
     let http = eyelet_mcp::Http { listener, token, origins: flags.origins.clone() };
     let url = http.url().map_err(|error| Failure::usage(format!("--http: {error}")))?;
     print::note(&format!("eyelet serves MCP at {url}"));
-    if flags.token_file.is_none() {
-        print::note(&format!("Authorization: Bearer {}", http.token.reveal()));
+    let entry = "Add this entry to the config file of an HTTP client";
+    match &flags.token_file {
+        None => {
+            let token = http.token.reveal();
+            print::note(&format!("Authorization: Bearer {token}"));
+            print::note(&format!("{entry}:"));
+            print::json_note(&clients::http_entry(&url, token));
+        }
+        Some(file) => {
+            let file = file.display();
+            print::note(&format!("{entry}, and replace TOKEN with the token in `{file}`:"));
+            print::json_note(&clients::http_entry(&url, "TOKEN"));
+        }
     }
+    let origin = url.trim_end_matches("/mcp");
+    print::note(&format!("Health check, without the token: {origin}/healthz"));
+    print::note(&format!("Metrics, with the token: {origin}/metrics"));
     Ok(http)
 }
 
@@ -93,13 +107,17 @@ fn router(flags: &McpFlags, policy: SandboxPolicy) -> Result<ToolRouter, Failure
     let all: Vec<_> = ToolRouter::new().definitions().iter().map(|tool| tool.name).collect();
     if let Some(unknown) = flags.tools.iter().find(|name| !all.contains(&name.as_str())) {
         let known = all.join(", ");
-        return Err(Failure::usage(format!("--tools names `{unknown}`; there are {known}")));
+        return Err(Failure::usage(format!(
+            "--tools: unknown tool `{unknown}`; known tools: {known}"
+        )));
     }
     let wanted = |name: &&str| flags.tools.is_empty() || flags.tools.iter().any(|one| one == name);
     let allowed = |name: &&str| *name != "bash" || policy != SandboxPolicy::Off;
     let offered: Vec<_> = all.into_iter().filter(wanted).filter(allowed).collect();
     if offered.is_empty() {
-        return Err(Failure::usage("no tool is left to offer; name another with --tools"));
+        return Err(Failure::usage(
+            "no tools to offer: --sandbox off disables bash; add another tool to --tools",
+        ));
     }
     Ok(ToolRouter::new().only(&offered))
 }
@@ -114,24 +132,25 @@ fn default_root(cwd: &Path) -> Option<Root> {
     Root::open(cwd).ok()
 }
 
-/// Explains on a terminal what the server waits for.
+/// Tells a person at a terminal what the server does and how to connect a client.
 fn print_hints(options: &Options, router: &ToolRouter) {
     let tools: Vec<_> = router.definitions().iter().map(|tool| tool.name).collect();
-    print::note(&format!("eyelet serves {} over MCP on stdin and stdout", tools.join(", ")));
-    let roots: Vec<_> =
-        options.roots.iter().map(|root| root.path().display().to_string()).collect();
-    if roots.is_empty() {
-        print::note("no directory is reached: start it in a project, or with --root DIR");
+    print::note(&format!("eyelet serves {} over MCP on stdin and stdout.", tools.join(", ")));
+    let roots = || options.roots.iter().map(|root| root.path());
+    if options.roots.is_empty() {
+        print::note("No files are accessible; restart with --root DIR, or in a project.");
     } else {
-        print::note(&format!("confined to {}", roots.join(", ")));
+        let roots: Vec<_> = roots().map(|root| root.display().to_string()).collect();
+        print::note(&format!("It is confined to {}.", roots.join(", ")));
     }
+    print::note("Press Ctrl-D to stop it.");
+    let entry = match clients::generic_entry(roots()) {
+        Ok(entry) => entry,
+        Err(failure) => return print::note(&failure.message),
+    };
+    print::note("To connect a client, add this entry to its config file:");
+    print::json_note(&entry);
     let program = env::args_os().next().unwrap_or_else(|| "eyelet".into());
-    let program = program.to_string_lossy();
-    print::note(&format!(
-        "connect a client: {program} setup CLIENT --write, one of {program} setup --list"
-    ));
-    print::note(
-        "or in its config: {\"mcpServers\":{\"eyelet\":{\"command\":\"eyelet\",\"args\":[\"mcp\"]}}}",
-    );
-    print::note("it ends with the input: Ctrl-D");
+    let setup = format!("{} setup", program.to_string_lossy());
+    print::note(&format!("Or run `{setup} CLIENT --write`; `{setup} --list` lists the clients."));
 }

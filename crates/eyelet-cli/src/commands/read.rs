@@ -32,15 +32,15 @@ pub(crate) fn run(flags: &ReadFlags, before: &ContextFlags) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Rewrites the header of `read`'s text for the command line, if it says more than which lines are shown.
+/// Rewrites the header of `read`'s text for the command line, if it has more than the range of lines.
 fn truncation_note(header: &str) -> Option<String> {
     let header = header.trim_start_matches('[').trim_end_matches(']');
     if !header.contains("; ") {
         return None;
     }
     let parts = header.split("; ").map(|part| match part.strip_prefix("next offset ") {
-        Some(offset) => format!("--offset {offset} goes on"),
-        None => part.replace(", column ", ", --column "),
+        Some(offset) => format!("continue with --offset {offset}"),
+        None => part.replace(" column ", " --column "),
     });
     Some(parts.collect::<Vec<_>>().join("; "))
 }

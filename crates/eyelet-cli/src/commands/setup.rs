@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::clients::{self, CLIENTS, Client, Field, Scope};
+use crate::clients::{self, CLIENTS, Client, Field, Format, Scope};
 use crate::failure::Failure;
 use crate::flags::{ContextFlags, SetupFlags};
 use crate::{config, print};
@@ -29,11 +29,17 @@ pub(crate) fn run(flags: &SetupFlags, before: &ContextFlags) -> Result<ExitCode,
     }
     let snippet = client.format.snippet(client.servers, &fields);
     let name = client.name;
-    print::lines(&snippet.map_err(|reason| clients::failure(&place, &reason))?)?;
+    print::lines(&snippet.map_err(clients::failure)?)?;
     let place = place.display();
-    print::note(&format!(
-        "This belongs into {place}; `eyelet setup {name} --write` puts it there."
-    ));
+    print::note(&match client.format {
+        Format::Json | Format::Toml => {
+            format!("Add this entry to {place}, or run `eyelet setup {name} --write`.")
+        }
+        Format::Yaml => format!(
+            "Add this entry to {place}; if the file already has `{}`, add only the lines below it.",
+            client.servers
+        ),
+    });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -43,17 +49,23 @@ fn write(
     place: &Path,
     fields: &[Field],
 ) -> Result<ExitCode, Failure> {
+    let shown = place.display();
     let old = clients::read(place)?;
     let merged = client.format.merge(old.as_deref().unwrap_or_default(), client.servers, fields);
-    let merged =
-        merged.map_err(|reason| clients::failure(place, &format!("is left as it is: {reason}")))?;
+    let merged = merged.map_err(|reason| {
+        clients::failure(format!(
+            "cannot add the entry to {shown}: {reason}; run `eyelet setup {}` and add the printed \
+             entry by hand",
+            client.name
+        ))
+    })?;
     let Some(new) = merged else {
-        print::lines(&format!("{} has the entry already", place.display()))?;
+        print::lines(&format!("{shown} already has the entry"))?;
         return Ok(ExitCode::SUCCESS);
     };
     let backup = clients::replace(place, old.as_deref(), &new)?;
-    let kept = backup.map(|kept| format!("; the old one is {}", kept.display()));
-    print::lines(&format!("{} is written{}", place.display(), kept.unwrap_or_default()))?;
+    let backup = backup.map(|backup| format!("; the old file is saved to {}", backup.display()));
+    print::lines(&format!("added the entry to {shown}{}", backup.unwrap_or_default()))?;
     client.note(scope).map(print::note);
     Ok(ExitCode::SUCCESS)
 }
@@ -78,12 +90,12 @@ fn list(project: &Path) -> Result<String, Failure> {
 /// meant for the server and would have no effect here.
 fn project(before: &ContextFlags) -> Result<PathBuf, Failure> {
     if let Some(flag) = config::flag_before_command(&["cwd"]) {
-        let message = format!("{flag} is for the server: say it at the end, after `--`");
+        let message = format!("{flag} is a server flag; put it at the end, after `--`");
         return Err(Failure::usage(message));
     }
-    let asked = before.cwd.as_deref().unwrap_or(Path::new("."));
-    fs::canonicalize(asked).map_err(|error| {
-        let asked = asked.display();
-        Failure::usage(format!("the project `{asked}` cannot be opened: {error}"))
+    let given = before.cwd.as_deref().unwrap_or(Path::new("."));
+    fs::canonicalize(given).map_err(|error| {
+        let given = given.display();
+        Failure::usage(format!("cannot open the project directory `{given}`: {error}"))
     })
 }

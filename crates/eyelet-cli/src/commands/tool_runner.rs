@@ -39,19 +39,20 @@ impl ToolArguments {
     }
 }
 
-/// Prints the envelope. The exit code says whether the tool ran.
+/// Prints the envelope. The exit code is 0 if the call succeeded.
 pub(super) fn print_envelope(
     outcome: &Result<ToolOutput, FunctionCallError>,
 ) -> Result<ExitCode, Failure> {
-    let envelope = Envelope::new(outcome, AttachmentMode::Inline);
+    let envelope =
+        Envelope::new(outcome, AttachmentMode::Inline).with_hint_text(eyelet_mcp::hint_text);
     print::json(&envelope)?;
     Ok(if envelope.ok { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-/// Says on stderr how to continue, if there is more.
+/// Prints to stderr how to continue, if the result is truncated.
 pub(super) fn note_next_offset(output: &ToolOutput) {
     if let Some(offset) = output.next_offset() {
-        print::note(&format!("there are more; --offset {offset} goes on"));
+        print::note(&format!("truncated; continue with --offset {offset}"));
     }
 }
 
@@ -65,8 +66,6 @@ pub(super) fn absolute_path(
     let joined: PathBuf = turn.cwd().join(path).components().collect();
     joined.into_os_string().into_string().map_err(|joined| {
         let shown = joined.to_string_lossy();
-        Failure::usage(format!(
-            "{argument} must be UTF-8, and `{shown}` is not; give it a name that is"
-        ))
+        Failure::usage(format!("{argument} is not valid UTF-8: `{shown}`; use a path that is"))
     })
 }

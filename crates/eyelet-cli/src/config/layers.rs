@@ -135,7 +135,7 @@ fn from_file(
     let place = format!("{}: `{key}`", file.path.display());
     let texts = texts(arg, value).ok_or_else(|| {
         let wanted = expected(arg);
-        Failure::usage(format!("{place} needs {wanted}, not {value}"))
+        Failure::usage(format!("{place}: expected {wanted}, got {value}"))
     })?;
     let source = Source::File(file.path.clone());
     texts.iter().map(|text| checked(arg, OsStr::new(text), &source, &place)).collect()
@@ -164,8 +164,8 @@ fn expected(arg: &Arg) -> &'static str {
     match (kind(arg), is_list(arg)) {
         (Kind::Switch, _) => "true or false",
         (Kind::Number, _) => "a whole number",
-        (Kind::Text, true) => "a list of texts",
-        (Kind::Text, false) => "a text",
+        (Kind::Text, true) => "a list of strings",
+        (Kind::Text, false) => "a string",
     }
 }
 
@@ -175,7 +175,7 @@ fn checked(arg: &Arg, text: &OsStr, source: &Source, place: &str) -> Result<Laye
     let is_switch = kind(arg) == Kind::Switch;
     if is_switch && !(text == "true" || text == "false") {
         let text = text.to_string_lossy();
-        return Err(Failure::usage(format!("{place} needs true or false, not `{text}`")));
+        return Err(Failure::usage(format!("{place}: expected true or false, got `{text}`")));
     }
     let alone = Command::new("value").no_binary_name(true).arg(arg.clone().hide(true));
     let parsed = alone.try_get_matches_from(value.as_flag());
@@ -205,7 +205,7 @@ impl LayerValue {
 }
 
 impl UserFile {
-    /// Reads the file; `None` if the environment does not say where it is.
+    /// Reads the file; `None` if its path cannot be determined.
     fn read() -> Result<Option<Self>, Failure> {
         let Ok(home) = Home::find() else { return Ok(None) };
         let path = home.config().join("eyelet/config.toml");
@@ -225,7 +225,7 @@ impl UserFile {
         let is_unknown = |key: &&String| SETTINGS.iter().all(|setting| setting.key() != **key);
         if let Some(key) = keys.keys().find(is_unknown) {
             let known: Vec<_> = SETTINGS.iter().map(Setting::key).collect();
-            return Err(failed(format!("unknown key `{key}`; known are {}", known.join(", "))));
+            return Err(failed(format!("unknown key `{key}`; known keys: {}", known.join(", "))));
         }
         Ok(Some(UserFile { path, found: true, keys }))
     }
@@ -238,5 +238,5 @@ fn check_variables() -> Result<(), Failure> {
     let is_unknown = |name: &String| SETTINGS.iter().all(|setting| setting.variable() != *name);
     let Some(name) = names.filter(ours).find(is_unknown) else { return Ok(()) };
     let known: Vec<_> = SETTINGS.iter().map(Setting::variable).collect();
-    Err(Failure::usage(format!("unknown variable {name}; known are {}", known.join(", "))))
+    Err(Failure::usage(format!("unknown variable {name}; known variables: {}", known.join(", "))))
 }

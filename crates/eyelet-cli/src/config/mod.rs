@@ -1,8 +1,8 @@
 //! The server's configuration: flags, then `EYELET_*` variables, then the user's file. eyelet reads no
-//! file of the project, so that none can widen the permissions.
+//! file of the project: such a file could grant itself permissions.
 //!
-//! The values of lower layers are turned into flags and parsed together with the command line. So the
-//! valid values are defined once, with the flag.
+//! The values of lower layers are turned into flags and parsed together with the command line, which
+//! means that valid values are defined once, with the flag.
 
 mod layers;
 mod settings;

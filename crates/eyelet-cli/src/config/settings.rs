@@ -26,16 +26,16 @@ pub(crate) enum Merge {
 pub(crate) const SETTINGS: &[Setting] = &[
     Setting { flag: "root", merge: Merge::Highest, default: "the working directory" },
     Setting { flag: "read-anywhere", merge: Merge::Highest, default: "false" },
-    Setting { flag: "deny", merge: Merge::All, default: "nothing" },
+    Setting { flag: "deny", merge: Merge::All, default: "none" },
     Setting { flag: "search-engine", merge: Merge::Highest, default: "embedded" },
-    Setting { flag: "spill-bytes", merge: Merge::Highest, default: "as `eyelet limits` says" },
+    Setting { flag: "spill-bytes", merge: Merge::Highest, default: "see `eyelet limits`" },
     Setting { flag: "sandbox", merge: Merge::Highest, default: "workspace-write" },
     Setting { flag: "network", merge: Merge::Highest, default: "false" },
-    Setting { flag: "env", merge: Merge::Highest, default: "nothing" },
+    Setting { flag: "env", merge: Merge::Highest, default: "none" },
     Setting { flag: "strict", merge: Merge::Highest, default: "false" },
     Setting { flag: "tools", merge: Merge::Highest, default: "all" },
     Setting { flag: "reply", merge: Merge::Highest, default: "text" },
-    Setting { flag: "reply-bytes", merge: Merge::Highest, default: "what the client shows whole" },
+    Setting { flag: "reply-bytes", merge: Merge::Highest, default: "the client's limit" },
 ];
 
 /// The commands to which the lower layers apply. For all others only the command line counts.

@@ -9,13 +9,13 @@ use super::context::ContextFlags;
 
 #[derive(Debug, Args)]
 pub(crate) struct CallFlags {
-    /// The tool's name; `eyelet tools` lists them
+    /// Name of the tool; `eyelet tools` lists all tools
     pub(crate) tool: OsString,
     #[arg(value_name = "JSON", help = format!(
-        "Its arguments, a JSON object of at most {MAX_ARGUMENT_BYTES} bytes; - reads it from stdin"
+        "Arguments as a JSON object; - reads them from stdin [maximum: {MAX_ARGUMENT_BYTES} bytes]"
     ))]
     pub(crate) arguments: OsString,
-    /// Print the text that a model would read instead; errors go to stderr
+    /// Print the reply as a model sees it, not as JSON; print errors to stderr
     #[arg(long)]
     pub(crate) text: bool,
     #[command(flatten)]

@@ -4,16 +4,16 @@ use clap::Args;
 
 use super::mcp::McpFlags;
 
-pub(crate) const AFTER_HELP: &str = "The server (`eyelet mcp`) takes a value from a flag, else from \
-    a variable, else from $XDG_CONFIG_HOME/eyelet/config.toml (~/.config/eyelet/config.toml): \
-    --spill-bytes, EYELET_SPILL_BYTES, spill_bytes = N. Lists are joined with `:` in a variable. \
-    What --deny hides adds up over all of them. Nothing is read from the project. For `call` and \
-    the commands for a person only flags count.";
+pub(crate) const AFTER_HELP: &str = "`eyelet mcp` takes each setting from a flag (--spill-bytes N), \
+    else from a variable (EYELET_SPILL_BYTES=N), else from the user's config file (spill_bytes = N): \
+    $XDG_CONFIG_HOME/eyelet/config.toml, by default ~/.config/eyelet/config.toml. In a variable, `:` \
+    separates the items of a list. Deny lists are merged. eyelet reads no config file of the project. \
+    All other commands use flags only.";
 
 /// Has the flags of the server, which `config` reads by name.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigFlags {
-    /// Print it as JSON
+    /// Print the settings as JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

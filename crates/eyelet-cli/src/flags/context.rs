@@ -1,4 +1,4 @@
-//! The flags for the context of a call: where and how tools run.
+//! The flags for the context of a call: its paths and its sandbox.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,48 +7,49 @@ use clap::{Args, ValueEnum, ValueHint};
 use eyelet::{SandboxPolicy, SearchEngine};
 
 /// The heading of these flags in the help.
-pub(crate) const CONTEXT_HEADING: &str = "Where and how tools run";
+pub(crate) const CONTEXT_HEADING: &str = "Path and sandbox options";
 
-/// Where and how tools run.
+/// The path and sandbox options.
 ///
 /// Not clap's `global`, with which a `--root` after the command would silently replace one before it.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = CONTEXT_HEADING)]
 pub(crate) struct ContextFlags {
-    /// Working directory [default: the current one]
+    /// Set the working directory of the tools [default: the current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Confine to this directory; may be given several times [default: not confined; for mcp the
-    /// working directory]
+    /// Confine the tools to this directory; repeatable [default: not confined; for mcp: the working
+    /// directory]
     #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) roots: Vec<PathBuf>,
-    /// Let list_dir, grep_files and read reach everything in spite of --root; secrets stay hidden
+    /// Let list_dir, grep_files and read access files outside the roots, except secrets
     #[arg(long)]
     pub(crate) read_anywhere: bool,
-    /// Hide what GLOB matches, absolute or relative to each root; may be given several times
+    /// Deny access to paths that match GLOB, absolute or relative to each root; repeatable
     #[arg(long = "deny", value_name = "GLOB")]
     pub(crate) denied: Vec<String>,
-    /// What grep_files searches with: ripgrep's libraries or the program [default: embedded]
+    /// Let grep_files search with the built-in engine or with the rg program [default: embedded]
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub(crate) search_engine: Option<EngineFlag>,
-    /// Most bytes in a file of kept bash output; all files together have four times that
+    /// Limit each file of saved bash output to N bytes, and all files together to four times as many
+    /// [default: see `eyelet limits`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) spill_bytes: Option<u64>,
-    /// What commands may do: not run, read, also write in the roots, or all that you may [default:
-    /// full; for mcp workspace-write]
+    /// Set what commands may do: not run, only read, also write in the roots, or anything [default:
+    /// full; for mcp: workspace-write]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub(crate) sandbox: Option<PolicyFlag>,
-    /// Let sandboxed commands reach the network
+    /// Let sandboxed commands use the network
     #[arg(long)]
     pub(crate) network: bool,
-    /// Give sandboxed commands this variable, too; may be given several times
+    /// Pass this environment variable to sandboxed commands; repeatable
     #[arg(long = "env", value_name = "NAME")]
     pub(crate) environment_names: Vec<OsString>,
-    /// Let sandboxed commands read only the system and the roots, and run none where `eyelet doctor`
-    /// knows a gap
+    /// Let sandboxed commands read only system files and the roots; refuse to run them if the sandbox
+    /// has a serious gap (see `eyelet doctor`)
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Sandbox without namespaces, as on machines that refuse them
+    /// Use the sandbox without namespaces, as on machines that do not allow them
     #[arg(long, hide = true)]
     pub(crate) force_tier2: bool,
 }

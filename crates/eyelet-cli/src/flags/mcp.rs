@@ -14,11 +14,11 @@ pub(crate) struct McpFlags {
     /// Offer only these tools, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
-    /// Form of replies: text for a model, or the JSON envelope as text or as structured content
+    /// Send replies as plain text, or as the JSON envelope in text or in structured content
     #[arg(long, value_enum, value_name = "FORM", default_value_t = ReplyFlag::Text)]
     pub(crate) reply: ReplyFlag,
     #[arg(long, value_name = "N", value_parser = reply_bytes, help = format!(
-        "Most bytes of a reply, at least {} [default: what the client shows its model whole]",
+        "Limit replies to N bytes [default: the client's limit] [minimum: {}]",
         ReplyBudget::MIN_BYTES
     ))]
     pub(crate) reply_bytes: Option<usize>,
@@ -30,18 +30,18 @@ pub(crate) struct McpFlags {
 
 /// How to serve over HTTP instead of stdin and stdout.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Over HTTP")]
+#[command(next_help_heading = "HTTP options")]
 pub(crate) struct HttpFlags {
-    /// Serve at this address, such as 127.0.0.1:8700, instead of stdin and stdout
+    /// Serve over HTTP at this address, such as 127.0.0.1:8700
     #[arg(long = "http", value_name = "ADDRESS")]
     pub(crate) address: Option<SocketAddr>,
-    /// Read the bearer token from this private file [default: a new one, shown on stderr]
+    /// Read the bearer token from this file, which must be private [default: generate and print one]
     #[arg(long = "http-token-file", value_name = "FILE", requires = "address", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
-    /// Let web pages of this origin speak to the server; may be given several times [default: none]
+    /// Accept requests from web pages of this origin; repeatable [default: none]
     #[arg(long = "http-origin", value_name = "ORIGIN", requires = "address", value_hint = ValueHint::Url)]
     pub(crate) origins: Vec<String>,
-    /// Let other machines connect: allow an address that is not loopback
+    /// Allow an address that other machines can reach
     #[arg(long, requires = "address")]
     pub(crate) allow_remote: bool,
 }

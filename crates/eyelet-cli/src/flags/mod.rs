@@ -1,4 +1,4 @@
-//! The command line as types. The numbers in its help come from the tools' own definitions.
+//! The command line as types. The numbers in its help are the constants of the library.
 
 mod call;
 mod config;
@@ -21,14 +21,13 @@ pub(crate) use output_form::{FormatFlag, LimitsFlags, LimitsForm};
 pub(crate) use setup::SetupFlags;
 pub(crate) use tool::{BashFlags, GrepFilesFlags, Keep, ListDirFlags, ReadFlags};
 
-/// Bounded, truthful tools for AI agents: list_dir, grep_files, read, bash
+/// Tools for AI agents with bounded output: list_dir, grep_files, read, bash
 #[derive(Debug, Parser)]
 #[command(
     name = "eyelet",
     version,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
-    after_help = "Where and how tools run may be said before or after the command."
+    after_help = "The path and sandbox options can be given before or after the command."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -39,56 +38,63 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Call a tool as a program does: JSON in, one line of JSON out
-    #[command(after_help = "Exit status: 0 the tool ran, 1 it did not, 2 wrong command line.")]
+    /// Call a tool with JSON arguments and print its result as one line of JSON
+    #[command(
+        after_help = "Exit code: 0 if the call succeeded, 1 if it failed, 2 if the command line is \
+                            invalid."
+    )]
     Call(LazyArgs<CallFlags>),
     /// List a directory
     ListDir(LazyArgs<ListDirFlags>),
-    /// Find the files that contain a pattern, the newest first
-    #[command(after_help = "Exit status: 0 files match, 1 none does or an error.")]
-    GrepFiles(LazyArgs<GrepFilesFlags>),
-    /// Show the lines of a text file
-    Read(LazyArgs<ReadFlags>),
-    /// Run a command in a shell
+    /// List the files that contain a pattern, newest first
     #[command(
-        after_help = "Exit status: the command's own, 124 where it was timed out, 125 where it \
-                            could not run."
+        after_help = "Exit code: 0 if a file matches, 1 if none matches or the search fails, 2 if \
+                            the command line is invalid."
+    )]
+    GrepFiles(LazyArgs<GrepFilesFlags>),
+    /// Print the lines of a text file
+    Read(LazyArgs<ReadFlags>),
+    /// Run a shell command
+    #[command(
+        after_help = "Exit code: that of the command, 124 if it timed out, 125 if it could not \
+                            run."
     )]
     Bash(LazyArgs<BashFlags>),
-    /// Serve the tools to an agent over the Model Context Protocol, on stdin and stdout
+    /// Run the MCP server on stdin and stdout, or over HTTP
     #[command(
-        after_help = "The client's config names the program `eyelet` and the argument `mcp`."
+        after_help = "To connect a client, run `eyelet setup CLIENT --write`. Settings can also \
+                            come from variables and a file; see `eyelet help config`."
     )]
     Mcp(LazyArgs<McpFlags>),
-    /// Print the tools' definitions as JSON, to be offered to a model
+    /// Print the tool definitions as JSON, for a model's API
     Tools {
-        /// Whose form
+        /// Print the definitions in this format
         #[arg(long, value_enum, default_value_t = FormatFlag::Mcp)]
         format: FormatFlag,
     },
-    /// Show the numbers that bound the tools
+    /// Print the limits of the tools
     Limits {
         #[command(flatten)]
         form: LimitsFlags,
     },
-    /// Tell what this machine can enforce on commands, and what not
+    /// Print what the sandbox can enforce on this machine, and which gaps remain
     Doctor {
-        /// Print it as JSON
+        /// Print the report as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Set a client up to start the server: print the entry, write it, or check it
+    /// Print, write or check the config entry that makes a client start the server
     #[command(after_help = setup::AFTER_HELP)]
     Setup(LazyArgs<SetupFlags>),
-    /// Show what configures the server, and where each value comes from
+    /// Print the server's settings and where each value comes from
     #[command(after_help = config::AFTER_HELP)]
     Config(LazyArgs<ConfigFlags>),
-    /// Print a script that completes eyelet's commands in a shell
+    /// Print a shell completion script
     Completions {
-        /// The shell that is to run it
+        /// Shell that will run the script
         #[arg(value_enum)]
         shell: Shell,
     },
-    /// Print the manual page, to be shown with `eyelet man | man -l -`
+    /// Print the manual page; view it with `eyelet man | man -l -`
     Man,
 }

@@ -1,4 +1,4 @@
-//! The flags that choose the form of `eyelet tools` and `eyelet limits`.
+//! The flags that select the format of `eyelet tools` and `eyelet limits`.
 
 use clap::{Args, ValueEnum};
 use eyelet::DefinitionFormat;
@@ -23,10 +23,10 @@ impl From<FormatFlag> for DefinitionFormat {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct LimitsFlags {
-    /// Print them as JSON
+    /// Print the limits as JSON
     #[arg(long)]
     json: bool,
-    /// Print them as a Markdown table
+    /// Print the limits as a Markdown table
     #[arg(long)]
     markdown: bool,
 }

@@ -5,31 +5,31 @@ use clap::builder::PossibleValuesParser;
 
 use crate::clients::{CLIENTS, Scope};
 
-pub(crate) const AFTER_HELP: &str = "The project is the working directory, or what --cwd before \
-    the command says. Exit status: 0 done, or set up; 1 not; 2 wrong command line.";
+pub(crate) const AFTER_HELP: &str = "The project is the working directory; `eyelet --cwd DIR setup` \
+    selects another one. For goose, add the printed entry by hand: --write does not edit YAML files. \
+    Exit code: 0 on success, 1 if --write or --check fails, 2 if the command line is invalid.";
 
 #[derive(Debug, Args)]
 pub(crate) struct SetupFlags {
-    /// The client that is to start the server
+    /// Client to set up
     #[arg(
         required_unless_present = "list",
         value_parser = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name))
     )]
     pub(crate) client: Option<String>,
-    /// Put the entry into the client's file and leave the rest of it as it is; the old file is
-    /// kept beside it
+    /// Add the entry to the client's config file; the old file is saved beside it
     #[arg(long)]
     pub(crate) write: bool,
-    /// Say whether the client is set up and the server starts
+    /// Check that the client has the entry and that the server answers
     #[arg(long, conflicts_with = "write")]
     pub(crate) check: bool,
-    /// List the clients and their files; * marks the file that is meant where --scope is not said
+    /// List the clients and their config files; * marks the default file
     #[arg(long, conflicts_with_all = ["client", "write", "check", "scope", "arguments"])]
     pub(crate) list: bool,
-    /// The file in the project or the one in the home [default: see --list; --check looks into both]
+    /// Use the config file of the project or of the user [default: see --list; --check reads both]
     #[arg(long, value_enum)]
     pub(crate) scope: Option<Scope>,
-    /// More arguments of the server, such as -- --deny '*.pem'
+    /// More arguments for the server, such as --deny '*.pem'
     #[arg(last = true, value_name = "ARGUMENT")]
     pub(crate) arguments: Vec<String>,
 }

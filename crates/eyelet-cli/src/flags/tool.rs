@@ -1,17 +1,16 @@
 //! The flags of the commands that run a tool for a person.
 
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
 use clap::{Args, ValueEnum, ValueHint};
-use eyelet::{ToolDefinition, ToolRouter};
+use eyelet::tools::{bash, grep_files, list_dir, read};
 
 use super::context::ContextFlags;
 
 /// The flags that every tool's command for people takes.
 #[derive(Debug, Args)]
 pub(crate) struct PeopleFlags {
-    /// Print the answer as one line of JSON
+    /// Print the result as one line of JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -20,14 +19,19 @@ pub(crate) struct PeopleFlags {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListDirFlags {
-    /// The directory
+    /// Directory to list
     #[arg(default_value = ".", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
-    #[arg(long, value_name = "N", help = help("list_dir", "offset"), value_parser = whole_number, allow_negative_numbers = true)]
+    /// Start at entry N [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) offset: Option<u64>,
-    #[arg(long, value_name = "N", help = help("list_dir", "limit"), value_parser = whole_number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
+        "List at most N entries [default: {}]", list_dir::DEFAULT_LIMIT
+    ))]
     pub(crate) limit: Option<u64>,
-    #[arg(long, value_name = "N", help = help("list_dir", "depth"), value_parser = whole_number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
+        "List N levels; 1 lists only the directory's own entries [default: {}]", list_dir::DEFAULT_DEPTH
+    ))]
     pub(crate) depth: Option<u64>,
     #[command(flatten)]
     pub(crate) common: PeopleFlags,
@@ -35,16 +39,20 @@ pub(crate) struct ListDirFlags {
 
 #[derive(Debug, Args)]
 pub(crate) struct GrepFilesFlags {
-    /// A regular expression in ripgrep's syntax
+    /// Regular expression in ripgrep's syntax
     pub(crate) pattern: String,
-    /// Where to search, a directory or a file [default: the working directory]
+    /// Directory or file to search [default: the working directory]
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
-    #[arg(long, value_name = "GLOB", help = help("grep_files", "include"))]
+    /// Search only files that match this glob, such as *.rs or *.{ts,tsx}; !*.md excludes files
+    #[arg(long, value_name = "GLOB")]
     pub(crate) include: Option<String>,
-    #[arg(long, value_name = "N", help = help("grep_files", "limit"), value_parser = whole_number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
+        "List at most N files [default: {}] [maximum: {}]", grep_files::DEFAULT_LIMIT, grep_files::MAX_LIMIT
+    ))]
     pub(crate) limit: Option<u64>,
-    #[arg(long, value_name = "N", help = help("grep_files", "offset"), value_parser = whole_number, allow_negative_numbers = true)]
+    /// Start at file N [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) offset: Option<u64>,
     #[command(flatten)]
     pub(crate) common: PeopleFlags,
@@ -52,14 +60,18 @@ pub(crate) struct GrepFilesFlags {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReadFlags {
-    /// The file
+    /// File to print
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    #[arg(long, value_name = "N", help = help("read", "offset"), value_parser = whole_number, allow_negative_numbers = true)]
+    /// Start at line N [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) offset: Option<u64>,
-    #[arg(long, value_name = "N", help = help("read", "limit"), value_parser = whole_number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
+        "Print at most N lines [default: {0}] [maximum: {0}]", read::MAX_LINES
+    ))]
     pub(crate) limit: Option<u64>,
-    #[arg(long, value_name = "N", help = help("read", "column"), value_parser = whole_number, allow_negative_numbers = true)]
+    /// Start each line at character N [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) column: Option<u64>,
     #[command(flatten)]
     pub(crate) common: PeopleFlags,
@@ -67,11 +79,14 @@ pub(crate) struct ReadFlags {
 
 #[derive(Debug, Args)]
 pub(crate) struct BashFlags {
-    /// The command, as one argument: quote it
+    /// Shell command, quoted as one argument
     pub(crate) command: String,
-    #[arg(long, value_name = "N", help = help("bash", "timeout_secs"), value_parser = whole_number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
+        "Kill the command after N seconds [default: {}] [maximum: {}]", bash::DEFAULT_TIMEOUT_SECS, bash::MAX_TIMEOUT_SECS
+    ))]
     pub(crate) timeout_secs: Option<u64>,
-    #[arg(long, value_enum, value_name = "PART", help = help("bash", "keep"))]
+    /// Print this part of long output: its start, its end, or half of each [default: head]
+    #[arg(long, value_enum, value_name = "PART")]
     pub(crate) keep: Option<Keep>,
     #[command(flatten)]
     pub(crate) common: PeopleFlags,
@@ -99,16 +114,4 @@ impl Keep {
 /// Replaces clap's parser for numbers, whose errors do not name the valid range.
 fn whole_number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
-}
-
-/// The description of a tool's argument from its schema, formatted like the other help texts.
-fn help(tool: &str, argument: &str) -> String {
-    static DEFINITIONS: LazyLock<Vec<ToolDefinition>> =
-        LazyLock::new(|| ToolRouter::new().definitions());
-    let definition = DEFINITIONS.iter().find(|definition| definition.name == tool);
-    let property = definition.and_then(|definition| {
-        let path = format!("/properties/{argument}/description");
-        definition.input_schema.pointer(&path)?.as_str()
-    });
-    property.unwrap_or_default().trim_end_matches('.').to_owned()
 }

@@ -7,7 +7,7 @@ use testkit::TempTree;
 use testkit::cli::{command, eyelet};
 
 #[test]
-fn streams_and_exit_code_are_the_commands() {
+fn output_and_exit_code_are_those_of_the_command() {
     let tree = TempTree::new("");
     expect![[r#"
         exit 3
@@ -24,7 +24,7 @@ fn streams_and_exit_code_are_the_commands() {
 }
 
 #[test]
-fn it_runs_in_the_working_directory_with_the_callers_environment() {
+fn command_has_the_working_directory_and_environment() {
     let tree = TempTree::new("d/");
     let output =
         command(&tree).env("WORD", "said").args(["--cwd", "d", "bash", "pwd; echo $WORD"]).output();
@@ -36,7 +36,7 @@ fn it_runs_in_the_working_directory_with_the_callers_environment() {
 }
 
 #[test]
-fn a_timeout_exits_124_and_keeps_what_was_printed() {
+fn timeout_exits_124_and_prints_the_output_so_far() {
     let tree = TempTree::new("");
     let slow = ["bash", "echo early; exec sleep 60", "--timeout-secs", "1"];
     expect![[r#"
@@ -44,13 +44,13 @@ fn a_timeout_exits_124_and_keeps_what_was_printed() {
         --- stdout
         early
         --- stderr
-        timed out; --timeout-secs gives it longer
+        timed out; use --timeout-secs to allow more time
     "#]]
     .assert_eq(&eyelet(&tree, slow));
 }
 
 #[test]
-fn what_could_not_run_exits_125() {
+fn command_that_cannot_run_exits_125() {
     let tree = TempTree::new("");
     expect![[r#"
         exit 125
@@ -67,12 +67,13 @@ fn what_could_not_run_exits_125() {
     expect![[r#"
         exit 125
         --- stderr
-        eyelet: --cwd needs a directory that can be opened, not `gone`: No such file or directory (os error 2)
-    "#]].assert_eq(&eyelet(&tree, ["--cwd", "gone", "bash", "true"]));
+        eyelet: --cwd: cannot open the directory `gone`: No such file or directory (os error 2)
+    "#]]
+    .assert_eq(&eyelet(&tree, ["--cwd", "gone", "bash", "true"]));
 }
 
 #[test]
-fn json_prints_the_envelope_and_exits_with_the_commands_code() {
+fn json_prints_the_envelope_and_keeps_the_exit_code() {
     let tree = TempTree::new("");
     expect![[r#"
         exit 3
@@ -87,7 +88,8 @@ fn json_prints_the_envelope_and_exits_with_the_commands_code() {
     .assert_eq(&eyelet(&tree, ["bash", "--json", ""]));
 }
 
-/// Prints 1 to 20000, 108,894 bytes; what was kept is named `FILE`, the middle of what is shown `…`.
+/// Runs a command that prints 108,894 bytes. Returns its abbreviated output, and the note with the saved
+/// file as `FILE`.
 fn long(arguments: &[&str]) -> (String, String) {
     let tree = TempTree::new("");
     let output = command(&tree).args(["bash", "seq 20000"]).args(arguments).output().unwrap();
@@ -95,10 +97,10 @@ fn long(arguments: &[&str]) -> (String, String) {
     let mut note = String::from_utf8(output.stderr).unwrap();
     let file = note.split_whitespace().find(|word| word.starts_with('/')).map(str::to_owned);
     if let Some(file) = file {
-        let kept = fs::read_to_string(file.trim_end_matches(':')).unwrap();
+        let saved = fs::read_to_string(file.trim_end_matches(':')).unwrap();
         let whole: String = (1..=20000).map(|number| format!("{number}\n")).collect();
-        assert!(whole.starts_with(&kept));
-        note = note.replace(file.trim_end_matches(':'), &format!("FILE ({} bytes)", kept.len()));
+        assert!(whole.starts_with(&saved));
+        note = note.replace(file.trim_end_matches(':'), &format!("FILE ({} bytes)", saved.len()));
     }
     let shown = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<_> = shown.lines().collect();
@@ -108,40 +110,40 @@ fn long(arguments: &[&str]) -> (String, String) {
 }
 
 #[test]
-fn a_cut_stream_says_on_stderr_where_all_of_it_is() {
-    let mut told = String::new();
-    let ways: [&[&str]; 5] = [
+fn truncated_output_is_saved_to_a_file() {
+    let mut results = String::new();
+    let variants: [&[&str]; 5] = [
         &[],
         &["--keep", "head"],
         &["--keep", "tail"],
         &["--keep", "both"],
         &["--spill-bytes", "60000"],
     ];
-    for arguments in ways {
+    for arguments in variants {
         let (shown, note) = long(arguments);
-        told.push_str(&format!("{}\n{shown}{note}", arguments.join(" ")));
+        results.push_str(&format!("{}\n{shown}{note}", arguments.join(" ")));
     }
     expect![[r#"
 
         1 …  … 10, 51200 bytes
-        stdout: the first part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        stdout: 108894 bytes in total, only the start is shown; saved to FILE (108894 bytes)
         --keep head
         1 …  … 10, 51200 bytes
-        stdout: the first part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        stdout: 108894 bytes in total, only the start is shown; saved to FILE (108894 bytes)
         --keep tail
         7 …  … 20000, 51200 bytes
-        stdout: the last part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        stdout: 108894 bytes in total, only the end is shown; saved to FILE (108894 bytes)
         --keep both
-        1 … [the middle is left out] … 20000, 51226 bytes
-        stdout: the first and the last part of 108894 bytes is shown; all of it is in FILE (108894 bytes)
+        1 … [middle truncated] … 20000, 51220 bytes
+        stdout: 108894 bytes in total, only the start and the end are shown; saved to FILE (108894 bytes)
         --spill-bytes 60000
         1 …  … 10, 51200 bytes
-        stdout: the first part of 108894 bytes is shown; not all of it is in FILE (60000 bytes): only the first 60000 of 108894 bytes are kept
-    "#]].assert_eq(&told);
+        stdout: 108894 bytes in total, only the start is shown; partly saved to FILE (60000 bytes): only the first 60000 of 108894 bytes are kept
+    "#]].assert_eq(&results);
 }
 
 #[test]
-fn what_call_kept_can_be_read_by_the_next_call_under_a_root() {
+fn next_call_can_read_saved_output() {
     let tree = TempTree::new("");
     let json = r#"{"command":"seq 20000"}"#;
     let output = command(&tree).args(["call", "bash", json]).output().unwrap();

@@ -9,7 +9,7 @@ use testkit::TempTree;
 use testkit::cli::{eyelet, eyelet_with_stdin, same};
 
 #[test]
-fn an_answer_is_one_line_of_json_and_exit_0() {
+fn result_is_one_line_of_json() {
     let tree = TempTree::new("a.txt = one\\ntwo\\n");
     expect![[r#"
         exit 0
@@ -20,7 +20,7 @@ fn an_answer_is_one_line_of_json_and_exit_0() {
 }
 
 #[test]
-fn an_error_is_one_line_of_json_and_exit_1() {
+fn error_is_one_line_of_json() {
     let tree = TempTree::new("");
     expect![[r#"
         exit 1
@@ -31,7 +31,7 @@ fn an_error_is_one_line_of_json_and_exit_1() {
 }
 
 #[test]
-fn an_unknown_tool_is_an_envelope_that_lists_the_tools() {
+fn unknown_tool_is_an_error_that_lists_the_tools() {
     let tree = TempTree::new("");
     expect![[r#"
         exit 1
@@ -41,7 +41,7 @@ fn an_unknown_tool_is_an_envelope_that_lists_the_tools() {
 }
 
 #[test]
-fn a_dash_reads_the_arguments_from_stdin() {
+fn dash_reads_the_arguments_from_stdin() {
     let tree = TempTree::new("a.txt = one");
     expect![[r#"
         exit 0
@@ -55,7 +55,7 @@ fn a_dash_reads_the_arguments_from_stdin() {
 }
 
 #[test]
-fn nothing_on_stdin_is_told_as_bad_arguments() {
+fn empty_stdin_is_an_error() {
     let tree = TempTree::new("");
     expect![[r#"
         exit 1
@@ -65,7 +65,7 @@ fn nothing_on_stdin_is_told_as_bad_arguments() {
 }
 
 #[test]
-fn invalid_utf8_in_the_arguments_is_an_envelope() {
+fn invalid_utf8_in_the_arguments_is_an_error() {
     let tree = TempTree::new("");
     let bytes = b"{\"path\":\"\xff\"}";
     let expected = expect![[r#"
@@ -81,19 +81,19 @@ fn invalid_utf8_in_the_arguments_is_an_envelope() {
 }
 
 #[test]
-fn more_on_stdin_than_arguments_may_have_is_refused() {
+fn too_many_bytes_on_stdin_are_an_error() {
     let tree = TempTree::new("");
     let mut json = b"{\"path\":\"".to_vec();
     json.resize(MAX_ARGUMENT_BYTES + 1, b'a');
     expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"too_large","message":"arguments on stdin are above 8388608 bytes"}}
+        {"ok":false,"error":{"code":"too_large","message":"arguments on stdin exceed 8388608 bytes"}}
     "#]].assert_eq(&eyelet_with_stdin(&tree, &["call", "read", "-"], &json));
 }
 
 #[test]
-fn text_prints_what_a_model_reads() {
+fn text_prints_the_reply_for_a_model() {
     let tree = TempTree::new("a.txt = one\\ntwo\\n\nd/b.txt");
     let arguments = r#"{"path":"a.txt","limit":1}"#;
     expect![[r#"
@@ -116,7 +116,7 @@ fn text_prints_what_a_model_reads() {
 }
 
 #[test]
-fn text_tells_errors_on_stderr() {
+fn text_prints_errors_to_stderr() {
     let tree = TempTree::new("");
     expect![[r#"
         exit 1
@@ -133,7 +133,7 @@ fn text_tells_errors_on_stderr() {
 }
 
 #[test]
-fn an_image_carries_its_bytes() {
+fn image_has_its_bytes_as_base64() {
     let tree = TempTree::new("");
     tree.file("dot.png", b"\x89PNG\r\n\x1a\n");
     expect![[r#"

@@ -1,4 +1,4 @@
-//! The clients that `eyelet setup` knows, as its tests see them.
+//! The clients that `eyelet setup` supports.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use testkit::TempTree;
 use testkit::cli::eyelet;
 use testkit::eyelet_bin;
 
-/// A client: its name, its file from the home or from the project, and a file that someone wrote
-/// with comments and another server. `<ENTRY>` is where the entry is expected.
+/// A client: its name, its file in the home directory or in the project, and the content of a file with
+/// comments and another server. The entry is expected at `<ENTRY>`.
 pub(crate) struct Client {
     pub(crate) name: &'static str,
     file: File,
@@ -19,7 +19,7 @@ enum File {
     Project(&'static str),
 }
 
-const SERVERS_IN_JSON: &str = r#"// kept
+const SERVERS_IN_JSON: &str = r#"// first
 {
     "theme": "dark",   // oddly spaced
     "KEY": {
@@ -39,7 +39,7 @@ pub(crate) const CLIENTS: &[Client] = &[
     Client {
         name: "codex",
         file: File::Home(".codex/config.toml"),
-        written: "# kept\nmodel   = \"x\" # oddly spaced\n\n[mcp_servers.other]\ncommand = 'y'\n<ENTRY>\n# of tui\n[tui]\na=1\n",
+        written: "# first\nmodel   = \"x\" # oddly spaced\n\n[mcp_servers.other]\ncommand = 'y'\n<ENTRY>\n# of tui\n[tui]\na=1\n",
     },
     Client {
         name: "gemini-cli",
@@ -60,12 +60,13 @@ pub(crate) const CLIENTS: &[Client] = &[
         file: File::Home(".codeium/windsurf/mcp_config.json"),
         written: SERVERS_IN_JSON,
     },
-    Client {
-        name: "goose",
-        file: File::Home(".config/goose/config.yaml"),
-        written: "# kept\nGOOSE_MODEL:   x # oddly spaced\nextensions:\n  # of other\n  other:\n    cmd: y\n    args:\n    - a\n<ENTRY>\n# of last\nlast: |\n  eyelet:\n    text\n",
-    },
+    Client { name: "goose", file: File::Home(".config/goose/config.yaml"), written: "" },
 ];
+
+/// The clients whose files `--write` edits.
+pub(crate) fn writable() -> impl Iterator<Item = &'static Client> {
+    CLIENTS.iter().filter(|client| client.name != "goose")
+}
 
 impl Client {
     pub(crate) fn path(&self, tree: &TempTree) -> PathBuf {
@@ -85,7 +86,7 @@ impl Client {
         }
     }
 
-    /// The file that someone wrote, without the entry and around it.
+    /// The content of the file: without the entry, before it, and after it.
     pub(crate) fn parts(&self) -> (String, String, String) {
         let written = self.written.replace("KEY", self.key());
         let (before, after) = written.split_once("<ENTRY>").unwrap();
@@ -101,10 +102,9 @@ impl Client {
     }
 }
 
-/// What is told, with every path that differs from run to run replaced.
+/// Runs `eyelet setup`. Replaces the paths that differ between runs.
 pub(crate) fn setup(tree: &TempTree, arguments: &[&str]) -> String {
-    let told = eyelet(tree, [&["setup"], arguments].concat());
-    redact(tree, &told)
+    redact(tree, &eyelet(tree, [&["setup"], arguments].concat()))
 }
 
 pub(crate) fn redact(tree: &TempTree, text: &str) -> String {

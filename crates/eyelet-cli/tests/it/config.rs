@@ -1,4 +1,4 @@
-//! `eyelet config`: the layers and what of them is in force.
+//! `eyelet config`: the layers of the configuration, and the values in force.
 
 use std::fs;
 
@@ -6,65 +6,65 @@ use expect_test::expect;
 use testkit::TempTree;
 use testkit::cli::{command, eyelet};
 
-/// `eyelet` with variables and a file of the user's.
-fn told(variables: &[(&str, &str)], file: &str, arguments: &[&str]) -> String {
+/// Runs `eyelet` with variables and a config file of the user.
+fn run(variables: &[(&str, &str)], file: &str, arguments: &[&str]) -> String {
     let tree = TempTree::new("");
     if !file.is_empty() {
         fs::create_dir_all(tree.beside().join(".config/eyelet")).unwrap();
         fs::write(tree.beside().join(".config/eyelet/config.toml"), file).unwrap();
     }
     let output = command(&tree).envs(variables.iter().copied()).args(arguments).output().unwrap();
-    let mut told = format!("exit {}\n", output.status.code().unwrap());
-    told.push_str(&String::from_utf8(output.stdout).unwrap());
-    told.push_str(&String::from_utf8(output.stderr).unwrap());
-    tree.redact(&told).replace(tree.beside().to_str().unwrap(), "/home")
+    let mut result = format!("exit {}\n", output.status.code().unwrap());
+    result.push_str(&String::from_utf8(output.stdout).unwrap());
+    result.push_str(&String::from_utf8(output.stderr).unwrap());
+    tree.redact(&result).replace(tree.beside().to_str().unwrap(), "/home")
 }
 
 const FILE: &str = "root = [\"/file\"]\nread_anywhere = true\ndeny = \"*.file\"\nsearch_engine = \"rg\"\nspill_bytes = 4096\n";
 
 #[test]
-fn nothing_said_is_all_defaults() {
+fn values_without_settings_are_defaults() {
     expect![[r#"
         exit 0
-        root           the working directory        default
-        read_anywhere  false                        default
-        deny           nothing                      default
-        search_engine  embedded                     default
-        spill_bytes    as `eyelet limits` says      default
-        sandbox        workspace-write              default
-        network        false                        default
-        env            nothing                      default
-        strict         false                        default
-        tools          all                          default
-        reply          text                         default
-        reply_bytes    what the client shows whole  default
-        There is no /home/.config/eyelet/config.toml.
+        root           the working directory  default
+        read_anywhere  false                  default
+        deny           none                   default
+        search_engine  embedded               default
+        spill_bytes    see `eyelet limits`    default
+        sandbox        workspace-write        default
+        network        false                  default
+        env            none                   default
+        strict         false                  default
+        tools          all                    default
+        reply          text                   default
+        reply_bytes    the client's limit     default
+        config file not found: /home/.config/eyelet/config.toml
     "#]]
-    .assert_eq(&told(&[], "", &["config"]));
+    .assert_eq(&run(&[], "", &["config"]));
 }
 
 #[test]
-fn the_file_counts_where_nothing_else_is_said() {
+fn file_overrides_the_defaults() {
     expect![[r#"
         exit 0
-        root           /file                        /home/.config/eyelet/config.toml
-        read_anywhere  true                         /home/.config/eyelet/config.toml
-        deny           *.file                       /home/.config/eyelet/config.toml
-        search_engine  rg                           /home/.config/eyelet/config.toml
-        spill_bytes    4096                         /home/.config/eyelet/config.toml
-        sandbox        workspace-write              default
-        network        false                        default
-        env            nothing                      default
-        strict         false                        default
-        tools          all                          default
-        reply          text                         default
-        reply_bytes    what the client shows whole  default
+        root           /file               /home/.config/eyelet/config.toml
+        read_anywhere  true                /home/.config/eyelet/config.toml
+        deny           *.file              /home/.config/eyelet/config.toml
+        search_engine  rg                  /home/.config/eyelet/config.toml
+        spill_bytes    4096                /home/.config/eyelet/config.toml
+        sandbox        workspace-write     default
+        network        false               default
+        env            none                default
+        strict         false               default
+        tools          all                 default
+        reply          text                default
+        reply_bytes    the client's limit  default
     "#]]
-    .assert_eq(&told(&[], FILE, &["config"]));
+    .assert_eq(&run(&[], FILE, &["config"]));
 }
 
 #[test]
-fn variables_count_before_the_file_and_flags_before_both() {
+fn flags_override_variables_and_variables_the_file() {
     let variables = [
         ("EYELET_ROOT", "/variable:/two"),
         ("EYELET_READ_ANYWHERE", "false"),
@@ -72,49 +72,49 @@ fn variables_count_before_the_file_and_flags_before_both() {
     ];
     expect![[r#"
         exit 0
-        root           /variable /two               EYELET_ROOT
-        read_anywhere  false                        EYELET_READ_ANYWHERE
-        deny           *.file                       /home/.config/eyelet/config.toml
-        search_engine  rg                           /home/.config/eyelet/config.toml
-        spill_bytes    7                            EYELET_SPILL_BYTES
-        sandbox        workspace-write              default
-        network        false                        default
-        env            nothing                      default
-        strict         false                        default
-        tools          all                          default
-        reply          text                         default
-        reply_bytes    what the client shows whole  default
+        root           /variable /two      EYELET_ROOT
+        read_anywhere  false               EYELET_READ_ANYWHERE
+        deny           *.file              /home/.config/eyelet/config.toml
+        search_engine  rg                  /home/.config/eyelet/config.toml
+        spill_bytes    7                   EYELET_SPILL_BYTES
+        sandbox        workspace-write     default
+        network        false               default
+        env            none                default
+        strict         false               default
+        tools          all                 default
+        reply          text                default
+        reply_bytes    the client's limit  default
     "#]]
-    .assert_eq(&told(&variables, FILE, &["config"]));
+    .assert_eq(&run(&variables, FILE, &["config"]));
     let flags = ["--root", "/flag", "config", "--root", "/after", "--spill-bytes", "9"];
     expect![[r#"
         exit 0
-        root           /flag /after                 --root
-        read_anywhere  false                        EYELET_READ_ANYWHERE
-        deny           *.file                       /home/.config/eyelet/config.toml
-        search_engine  rg                           /home/.config/eyelet/config.toml
-        spill_bytes    9                            --spill-bytes
-        sandbox        workspace-write              default
-        network        false                        default
-        env            nothing                      default
-        strict         false                        default
-        tools          all                          default
-        reply          text                         default
-        reply_bytes    what the client shows whole  default
+        root           /flag /after        --root
+        read_anywhere  false               EYELET_READ_ANYWHERE
+        deny           *.file              /home/.config/eyelet/config.toml
+        search_engine  rg                  /home/.config/eyelet/config.toml
+        spill_bytes    9                   --spill-bytes
+        sandbox        workspace-write     default
+        network        false               default
+        env            none                default
+        strict         false               default
+        tools          all                 default
+        reply          text                default
+        reply_bytes    the client's limit  default
     "#]]
-    .assert_eq(&told(&variables, FILE, &flags));
+    .assert_eq(&run(&variables, FILE, &flags));
 }
 
 #[test]
-fn what_is_denied_adds_up() {
+fn deny_lists_are_merged() {
     let variables = [("EYELET_DENY", "*.one:*.two")];
-    let told = told(&variables, FILE, &["config", "--deny", "*.flag"]);
-    let row = told.lines().find(|line| line.starts_with("deny ")).unwrap();
-    expect!["deny           *.flag *.one *.two *.file    --deny, EYELET_DENY, /home/.config/eyelet/config.toml"].assert_eq(row);
+    let result = run(&variables, FILE, &["config", "--deny", "*.flag"]);
+    let row = result.lines().find(|line| line.starts_with("deny ")).unwrap();
+    expect!["deny           *.flag *.one *.two *.file  --deny, EYELET_DENY, /home/.config/eyelet/config.toml"].assert_eq(row);
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_has_the_same_values() {
     let variables = [("EYELET_DENY", "*.one")];
     expect![[r#"
         exit 0
@@ -154,7 +154,7 @@ fn json_says_the_same() {
                 "*.one",
                 "*.file"
               ],
-              "default": "nothing",
+              "default": "none",
               "from": [
                 "EYELET_DENY",
                 "/home/.config/eyelet/config.toml"
@@ -175,7 +175,7 @@ fn json_says_the_same() {
               "flag": "--spill-bytes",
               "variable": "EYELET_SPILL_BYTES",
               "value": 4096,
-              "default": "as `eyelet limits` says",
+              "default": "see `eyelet limits`",
               "from": [
                 "/home/.config/eyelet/config.toml"
               ]
@@ -205,7 +205,7 @@ fn json_says_the_same() {
               "flag": "--env",
               "variable": "EYELET_ENV",
               "value": null,
-              "default": "nothing",
+              "default": "none",
               "from": [
                 "default"
               ]
@@ -245,7 +245,7 @@ fn json_says_the_same() {
               "flag": "--reply-bytes",
               "variable": "EYELET_REPLY_BYTES",
               "value": null,
-              "default": "what the client shows whole",
+              "default": "the client's limit",
               "from": [
                 "default"
               ]
@@ -253,11 +253,11 @@ fn json_says_the_same() {
           ]
         }
     "#]]
-    .assert_eq(&told(&variables, FILE, &["config", "--json"]));
+    .assert_eq(&run(&variables, FILE, &["config", "--json"]));
 }
 
 #[test]
-fn what_is_unknown_or_wrong_is_told_in_one_line() {
+fn unknown_keys_and_wrong_values_are_errors() {
     let mut all = String::new();
     for file in [
         "rot = 1\n",
@@ -269,7 +269,7 @@ fn what_is_unknown_or_wrong_is_told_in_one_line() {
         "cwd = \"/\"\n",
         "\nroot = \n",
     ] {
-        all.push_str(&told(&[], file, &["config"]));
+        all.push_str(&run(&[], file, &["config"]));
     }
     for (name, value) in [
         ("EYELET_ROT", "1"),
@@ -277,38 +277,38 @@ fn what_is_unknown_or_wrong_is_told_in_one_line() {
         ("EYELET_READ_ANYWHERE", "yes"),
         ("EYELET_SEARCH_ENGINE", "grep"),
     ] {
-        all.push_str(&told(&[(name, value)], "", &["config"]));
+        all.push_str(&run(&[(name, value)], "", &["config"]));
     }
     expect![[r#"
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: unknown key `rot`; known are root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
+        eyelet: /home/.config/eyelet/config.toml: unknown key `rot`; known keys: root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
         exit 2
         eyelet: /home/.config/eyelet/config.toml: `spill_bytes`: invalid value '0' for '--spill-bytes <N>': 0 is not in 1..18446744073709551615
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: `spill_bytes` needs a whole number, not "many"
+        eyelet: /home/.config/eyelet/config.toml: `spill_bytes`: expected a whole number, got "many"
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: `root` needs a list of texts, not [1]
+        eyelet: /home/.config/eyelet/config.toml: `root`: expected a list of strings, got [1]
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: `read_anywhere` needs true or false, not "yes"
+        eyelet: /home/.config/eyelet/config.toml: `read_anywhere`: expected true or false, got "yes"
         exit 2
         eyelet: /home/.config/eyelet/config.toml: `search_engine`: invalid value 'grep' for '--search-engine <ENGINE>' [possible values: embedded, rg]
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: unknown key `cwd`; known are root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
+        eyelet: /home/.config/eyelet/config.toml: unknown key `cwd`; known keys: root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
         exit 2
         eyelet: /home/.config/eyelet/config.toml: line 2: string values must be quoted, expected literal string
         exit 2
-        eyelet: unknown variable EYELET_ROT; known are EYELET_ROOT, EYELET_READ_ANYWHERE, EYELET_DENY, EYELET_SEARCH_ENGINE, EYELET_SPILL_BYTES, EYELET_SANDBOX, EYELET_NETWORK, EYELET_ENV, EYELET_STRICT, EYELET_TOOLS, EYELET_REPLY, EYELET_REPLY_BYTES
+        eyelet: unknown variable EYELET_ROT; known variables: EYELET_ROOT, EYELET_READ_ANYWHERE, EYELET_DENY, EYELET_SEARCH_ENGINE, EYELET_SPILL_BYTES, EYELET_SANDBOX, EYELET_NETWORK, EYELET_ENV, EYELET_STRICT, EYELET_TOOLS, EYELET_REPLY, EYELET_REPLY_BYTES
         exit 2
         eyelet: EYELET_SPILL_BYTES: invalid value 'many' for '--spill-bytes <N>': invalid digit found in string
         exit 2
-        eyelet: EYELET_READ_ANYWHERE needs true or false, not `yes`
+        eyelet: EYELET_READ_ANYWHERE: expected true or false, got `yes`
         exit 2
         eyelet: EYELET_SEARCH_ENGINE: invalid value 'grep' for '--search-engine <ENGINE>' [possible values: embedded, rg]
     "#]].assert_eq(&all);
 }
 
 #[test]
-fn nothing_of_the_project_is_read() {
+fn files_of_the_project_are_ignored() {
     let tree = TempTree::new("");
     for name in ["config.toml", "eyelet.toml", ".eyelet.toml", ".eyelet/config.toml"] {
         tree.file(name, FILE);
@@ -320,12 +320,12 @@ fn nothing_of_the_project_is_read() {
 }
 
 #[test]
-fn for_a_person_only_flags_count() {
+fn other_commands_use_flags_only() {
     let variables = [("EYELET_ROOT", "/nowhere"), ("EYELET_ROT", "1")];
     expect![[r#"
         exit 1
         {"ok":false,"error":{"code":"invalid_input","message":"offset exceeds directory entry count"}}
-    "#]].assert_eq(&told(
+    "#]].assert_eq(&run(
         &variables,
         "rot = 1",
         &["call", "list_dir", "{\"dir_path\":\"/proc/self/fdinfo\",\"offset\":999}"],

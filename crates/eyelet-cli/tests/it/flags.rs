@@ -1,4 +1,4 @@
-//! The flags that say where and how tools run.
+//! The path and sandbox options.
 
 use expect_test::expect;
 use testkit::TempTree;
@@ -7,7 +7,7 @@ use testkit::cli::{eyelet, same};
 const READ: &str = r#"{"path":"a.txt"}"#;
 
 #[test]
-fn cwd_stands_before_or_after_the_command() {
+fn cwd_works_before_and_after_the_command() {
     let tree = TempTree::new("d/a.txt = one");
     let expected = expect![[r#"
         exit 0
@@ -22,7 +22,7 @@ fn cwd_stands_before_or_after_the_command() {
 }
 
 #[test]
-fn of_two_cwds_the_later_counts() {
+fn last_cwd_wins() {
     let tree = TempTree::new("d/a.txt = one");
     expect![[r#"
         exit 0
@@ -33,12 +33,12 @@ fn of_two_cwds_the_later_counts() {
 }
 
 #[test]
-fn root_confines_before_or_after_the_command() {
+fn root_works_before_and_after_the_command() {
     let tree = TempTree::new("a.txt = one\nd/");
     let expected = expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"outside_root","message":"path `a.txt` is outside the roots (/repo/d); --root DIR at the start adds one, --read-anywhere lifts them"}}
+        {"ok":false,"error":{"code":"outside_root","message":"path `a.txt` is outside the roots (/repo/d)","hint":"restart with --root DIR or --read-anywhere"}}
     "#]];
     expected.assert_eq(&same([
         eyelet(&tree, ["--root", "d", "call", "read", READ]),
@@ -47,7 +47,7 @@ fn root_confines_before_or_after_the_command() {
 }
 
 #[test]
-fn roots_before_and_after_the_command_add_up() {
+fn roots_before_and_after_the_command_are_merged() {
     let tree = TempTree::new("one/a.txt = 1\ntwo/a.txt = 2\nthree/a.txt = 3");
     let read = |path| eyelet(&tree, ["--root", "one", "read", "--root", "two", path]);
     expect![[r#"
@@ -65,12 +65,12 @@ fn roots_before_and_after_the_command_add_up() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: path `/repo/three/a.txt` is outside the roots (/repo/one, /repo/two); --root DIR at the start adds one, --read-anywhere lifts them
+        eyelet: path `/repo/three/a.txt` is outside the roots (/repo/one, /repo/two); restart with --root DIR or --read-anywhere
     "#]].assert_eq(&read("three/a.txt"));
 }
 
 #[test]
-fn the_engine_is_chosen_by_a_flag() {
+fn unknown_engine_is_an_error() {
     let tree = TempTree::new("a.txt = one");
     expect![[r#"
         exit 2

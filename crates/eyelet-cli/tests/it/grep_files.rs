@@ -18,7 +18,7 @@ fn tree() -> TempTree {
 }
 
 #[test]
-fn each_line_is_a_path_the_newest_first() {
+fn prints_one_path_per_line_newest_first() {
     let tree = tree();
     expect![[r#"
         exit 0
@@ -31,7 +31,7 @@ fn each_line_is_a_path_the_newest_first() {
 }
 
 #[test]
-fn a_relative_path_is_made_absolute() {
+fn relative_path_is_made_absolute() {
     let tree = tree();
     expect![[r#"
         exit 0
@@ -47,7 +47,7 @@ fn a_relative_path_is_made_absolute() {
 }
 
 #[test]
-fn both_engines_answer() {
+fn both_engines_find_the_same_files() {
     let tree = tree();
     let with_rg = |engine| {
         let tools = testkit::rg().parent().unwrap().to_owned();
@@ -66,7 +66,7 @@ fn both_engines_answer() {
 }
 
 #[test]
-fn a_page_says_on_stderr_where_the_next_one_starts() {
+fn truncated_list_says_how_to_continue() {
     let tree = tree();
     expect![[r#"
         exit 0
@@ -74,7 +74,7 @@ fn a_page_says_on_stderr_where_the_next_one_starts() {
         /repo/src/main.rs
         /repo/src/lib.rs
         --- stderr
-        there are more; --offset 3 goes on
+        truncated; continue with --offset 3
     "#]]
     .assert_eq(&eyelet(&tree, ["grep-files", "needle", "--limit", "2"]));
     expect![[r#"
@@ -86,7 +86,7 @@ fn a_page_says_on_stderr_where_the_next_one_starts() {
 }
 
 #[test]
-fn no_match_is_said_and_exits_1() {
+fn no_match_exits_1() {
     let tree = tree();
     expect![[r#"
         exit 1
@@ -114,7 +114,7 @@ fn json_prints_the_envelope() {
 }
 
 #[test]
-fn an_error_is_one_line_on_stderr() {
+fn error_is_one_line_on_stderr() {
     let tree = tree();
     expect![[r#"
         exit 1

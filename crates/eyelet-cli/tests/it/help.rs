@@ -1,4 +1,4 @@
-//! The whole help of each command.
+//! The help of each command.
 
 use expect_test::expect;
 use testkit::TempTree;
@@ -8,7 +8,7 @@ fn whole_help(command: &[&str]) -> String {
     eyelet(&TempTree::new(""), command.iter().chain(&["--help"]))
 }
 
-/// The help of a command; the flags that it shares with all others are shown once, by `eyelet`.
+/// The help of a command. Replaces the shared flags, which the help of `eyelet` shows.
 fn help(command: &[&str]) -> String {
     let all = whole_help(&[]);
     let (_, shared) = all.split_once(SHARED).unwrap();
@@ -16,58 +16,59 @@ fn help(command: &[&str]) -> String {
     whole_help(command).replace(&[SHARED, shared].concat(), &[SHARED, " as above"].concat())
 }
 
-const SHARED: &str = "Where and how tools run:";
+const SHARED: &str = "Path and sandbox options:";
 
 #[test]
 fn help_of_eyelet() {
     expect![[r#"
         exit 0
         --- stdout
-        Bounded, truthful tools for AI agents: list_dir, grep_files, read, bash
+        Tools for AI agents with bounded output: list_dir, grep_files, read, bash
 
         Usage: eyelet [OPTIONS] <COMMAND>
 
         Commands:
-          call         Call a tool as a program does: JSON in, one line of JSON out
+          call         Call a tool with JSON arguments and print its result as one line of JSON
           list-dir     List a directory
-          grep-files   Find the files that contain a pattern, the newest first
-          read         Show the lines of a text file
-          bash         Run a command in a shell
-          mcp          Serve the tools to an agent over the Model Context Protocol, on stdin and stdout
-          tools        Print the tools' definitions as JSON, to be offered to a model
-          limits       Show the numbers that bound the tools
-          doctor       Tell what this machine can enforce on commands, and what not
-          setup        Set a client up to start the server: print the entry, write it, or check it
-          config       Show what configures the server, and where each value comes from
-          completions  Print a script that completes eyelet's commands in a shell
-          man          Print the manual page, to be shown with `eyelet man | man -l -`
+          grep-files   List the files that contain a pattern, newest first
+          read         Print the lines of a text file
+          bash         Run a shell command
+          mcp          Run the MCP server on stdin and stdout, or over HTTP
+          tools        Print the tool definitions as JSON, for a model's API
+          limits       Print the limits of the tools
+          doctor       Print what the sandbox can enforce on this machine, and which gaps remain
+          setup        Print, write or check the config entry that makes a client start the server
+          config       Print the server's settings and where each value comes from
+          completions  Print a shell completion script
+          man          Print the manual page; view it with `eyelet man | man -l -`
+          help         Print this message or the help of the given subcommand(s)
 
         Options:
           -h, --help     Print help
           -V, --version  Print version
 
-        Where and how tools run:
-              --cwd <DIR>               Working directory [default: the current one]
-              --root <DIR>              Confine to this directory; may be given several times [default: not
-                                        confined; for mcp the working directory]
-              --read-anywhere           Let list_dir, grep_files and read reach everything in spite of
-                                        --root; secrets stay hidden
-              --deny <GLOB>             Hide what GLOB matches, absolute or relative to each root; may be
-                                        given several times
-              --search-engine <ENGINE>  What grep_files searches with: ripgrep's libraries or the program
-                                        [default: embedded] [possible values: embedded, rg]
-              --spill-bytes <N>         Most bytes in a file of kept bash output; all files together have
-                                        four times that
-              --sandbox <POLICY>        What commands may do: not run, read, also write in the roots, or all
-                                        that you may [default: full; for mcp workspace-write] [possible
-                                        values: off, read-only, workspace-write, full]
-              --network                 Let sandboxed commands reach the network
-              --env <NAME>              Give sandboxed commands this variable, too; may be given several
-                                        times
-              --strict                  Let sandboxed commands read only the system and the roots, and run
-                                        none where `eyelet doctor` knows a gap
+        Path and sandbox options:
+              --cwd <DIR>               Set the working directory of the tools [default: the current
+                                        directory]
+              --root <DIR>              Confine the tools to this directory; repeatable [default: not
+                                        confined; for mcp: the working directory]
+              --read-anywhere           Let list_dir, grep_files and read access files outside the roots,
+                                        except secrets
+              --deny <GLOB>             Deny access to paths that match GLOB, absolute or relative to each
+                                        root; repeatable
+              --search-engine <ENGINE>  Let grep_files search with the built-in engine or with the rg
+                                        program [default: embedded] [possible values: embedded, rg]
+              --spill-bytes <N>         Limit each file of saved bash output to N bytes, and all files
+                                        together to four times as many [default: see `eyelet limits`]
+              --sandbox <POLICY>        Set what commands may do: not run, only read, also write in the
+                                        roots, or anything [default: full; for mcp: workspace-write]
+                                        [possible values: off, read-only, workspace-write, full]
+              --network                 Let sandboxed commands use the network
+              --env <NAME>              Pass this environment variable to sandboxed commands; repeatable
+              --strict                  Let sandboxed commands read only system files and the roots; refuse
+                                        to run them if the sandbox has a serious gap (see `eyelet doctor`)
 
-        Where and how tools run may be said before or after the command.
+        The path and sandbox options can be given before or after the command.
     "#]].assert_eq(&whole_help(&[]));
 }
 
@@ -76,21 +77,21 @@ fn help_of_call() {
     expect![[r#"
         exit 0
         --- stdout
-        Call a tool as a program does: JSON in, one line of JSON out
+        Call a tool with JSON arguments and print its result as one line of JSON
 
         Usage: eyelet call [OPTIONS] <TOOL> <JSON>
 
         Arguments:
-          <TOOL>  The tool's name; `eyelet tools` lists them
-          <JSON>  Its arguments, a JSON object of at most 8388608 bytes; - reads it from stdin
+          <TOOL>  Name of the tool; `eyelet tools` lists all tools
+          <JSON>  Arguments as a JSON object; - reads them from stdin [maximum: 8388608 bytes]
 
         Options:
-              --text  Print the text that a model would read instead; errors go to stderr
+              --text  Print the reply as a model sees it, not as JSON; print errors to stderr
           -h, --help  Print help
 
-        Where and how tools run: as above
+        Path and sandbox options: as above
 
-        Exit status: 0 the tool ran, 1 it did not, 2 wrong command line.
+        Exit code: 0 if the call succeeded, 1 if it failed, 2 if the command line is invalid.
     "#]]
     .assert_eq(&help(&["call"]));
 }
@@ -105,16 +106,16 @@ fn help_of_list_dir() {
         Usage: eyelet list-dir [OPTIONS] [DIR]
 
         Arguments:
-          [DIR]  The directory [default: .]
+          [DIR]  Directory to list [default: .]
 
         Options:
-              --offset <N>  First entry of the page, from 1. Default 1
-              --limit <N>   Most entries to return. Default 25
-              --depth <N>   How many levels to list, 1 for the directory's own entries. Default 2
-              --json        Print the answer as one line of JSON
+              --offset <N>  Start at entry N [default: 1]
+              --limit <N>   List at most N entries [default: 25]
+              --depth <N>   List N levels; 1 lists only the directory's own entries [default: 2]
+              --json        Print the result as one line of JSON
           -h, --help        Print help
 
-        Where and how tools run: as above
+        Path and sandbox options: as above
     "#]]
     .assert_eq(&help(&["list-dir"]));
 }
@@ -124,25 +125,26 @@ fn help_of_grep_files() {
     expect![[r#"
         exit 0
         --- stdout
-        Find the files that contain a pattern, the newest first
+        List the files that contain a pattern, newest first
 
         Usage: eyelet grep-files [OPTIONS] <PATTERN> [PATH]
 
         Arguments:
-          <PATTERN>  A regular expression in ripgrep's syntax
-          [PATH]     Where to search, a directory or a file [default: the working directory]
+          <PATTERN>  Regular expression in ripgrep's syntax
+          [PATH]     Directory or file to search [default: the working directory]
 
         Options:
-              --include <GLOB>  Glob for the files to search, such as *.rs or *.{ts,tsx}; !*.md leaves files
-                                out
-              --limit <N>       Most files to return. Default 100, at most 2000
-              --offset <N>      First match of the page, from 1. Default 1
-              --json            Print the answer as one line of JSON
+              --include <GLOB>  Search only files that match this glob, such as *.rs or *.{ts,tsx}; !*.md
+                                excludes files
+              --limit <N>       List at most N files [default: 100] [maximum: 2000]
+              --offset <N>      Start at file N [default: 1]
+              --json            Print the result as one line of JSON
           -h, --help            Print help
 
-        Where and how tools run: as above
+        Path and sandbox options: as above
 
-        Exit status: 0 files match, 1 none does or an error.
+        Exit code: 0 if a file matches, 1 if none matches or the search fails, 2 if the command line is
+        invalid.
     "#]].assert_eq(&help(&["grep-files"]));
 }
 
@@ -151,21 +153,21 @@ fn help_of_read() {
     expect![[r#"
         exit 0
         --- stdout
-        Show the lines of a text file
+        Print the lines of a text file
 
         Usage: eyelet read [OPTIONS] <FILE>
 
         Arguments:
-          <FILE>  The file
+          <FILE>  File to print
 
         Options:
-              --offset <N>  First line to show, from 1. Default 1
-              --limit <N>   Most lines to show. Default and maximum 2000
-              --column <N>  First character of each line to show, from 1. Default 1
-              --json        Print the answer as one line of JSON
+              --offset <N>  Start at line N [default: 1]
+              --limit <N>   Print at most N lines [default: 2000] [maximum: 2000]
+              --column <N>  Start each line at character N [default: 1]
+              --json        Print the result as one line of JSON
           -h, --help        Print help
 
-        Where and how tools run: as above
+        Path and sandbox options: as above
     "#]]
     .assert_eq(&help(&["read"]));
 }
@@ -175,23 +177,23 @@ fn help_of_bash() {
     expect![[r#"
         exit 0
         --- stdout
-        Run a command in a shell
+        Run a shell command
 
         Usage: eyelet bash [OPTIONS] <COMMAND>
 
         Arguments:
-          <COMMAND>  The command, as one argument: quote it
+          <COMMAND>  Shell command, quoted as one argument
 
         Options:
-              --timeout-secs <N>  Seconds the command may run, at most 600. Default 120
-              --keep <PART>       Which part of a long stream to show: its start, its end, or half of each
-                                  [possible values: head, tail, both]
-              --json              Print the answer as one line of JSON
+              --timeout-secs <N>  Kill the command after N seconds [default: 120] [maximum: 600]
+              --keep <PART>       Print this part of long output: its start, its end, or half of each
+                                  [default: head] [possible values: head, tail, both]
+              --json              Print the result as one line of JSON
           -h, --help              Print help
 
-        Where and how tools run: as above
+        Path and sandbox options: as above
 
-        Exit status: the command's own, 124 where it was timed out, 125 where it could not run.
+        Exit code: that of the command, 124 if it timed out, 125 if it could not run.
     "#]].assert_eq(&help(&["bash"]));
 }
 
@@ -200,31 +202,30 @@ fn help_of_mcp() {
     expect![[r#"
         exit 0
         --- stdout
-        Serve the tools to an agent over the Model Context Protocol, on stdin and stdout
+        Run the MCP server on stdin and stdout, or over HTTP
 
         Usage: eyelet mcp [OPTIONS]
 
         Options:
               --tools <NAMES>    Offer only these tools, separated by commas [default: all]
-              --reply <FORM>     Form of replies: text for a model, or the JSON envelope as text or as
+              --reply <FORM>     Send replies as plain text, or as the JSON envelope in text or in
                                  structured content [default: text] [possible values: text, envelope,
                                  structured]
-              --reply-bytes <N>  Most bytes of a reply, at least 4096 [default: what the client shows its
-                                 model whole]
+              --reply-bytes <N>  Limit replies to N bytes [default: the client's limit] [minimum: 4096]
           -h, --help             Print help
 
-        Over HTTP:
-              --http <ADDRESS>          Serve at this address, such as 127.0.0.1:8700, instead of stdin and
-                                        stdout
-              --http-token-file <FILE>  Read the bearer token from this private file [default: a new one,
-                                        shown on stderr]
-              --http-origin <ORIGIN>    Let web pages of this origin speak to the server; may be given
-                                        several times [default: none]
-              --allow-remote            Let other machines connect: allow an address that is not loopback
+        HTTP options:
+              --http <ADDRESS>          Serve over HTTP at this address, such as 127.0.0.1:8700
+              --http-token-file <FILE>  Read the bearer token from this file, which must be private
+                                        [default: generate and print one]
+              --http-origin <ORIGIN>    Accept requests from web pages of this origin; repeatable [default:
+                                        none]
+              --allow-remote            Allow an address that other machines can reach
 
-        Where and how tools run: as above
+        Path and sandbox options: as above
 
-        The client's config names the program `eyelet` and the argument `mcp`.
+        To connect a client, run `eyelet setup CLIENT --write`. Settings can also come from variables and a
+        file; see `eyelet help config`.
     "#]].assert_eq(&help(&["mcp"]));
 }
 
@@ -233,12 +234,12 @@ fn help_of_doctor() {
     expect![[r#"
         exit 0
         --- stdout
-        Tell what this machine can enforce on commands, and what not
+        Print what the sandbox can enforce on this machine, and which gaps remain
 
         Usage: eyelet doctor [OPTIONS]
 
         Options:
-              --json  Print it as JSON
+              --json  Print the report as JSON
           -h, --help  Print help
     "#]]
     .assert_eq(&help(&["doctor"]));
@@ -249,12 +250,13 @@ fn help_of_tools() {
     expect![[r#"
         exit 0
         --- stdout
-        Print the tools' definitions as JSON, to be offered to a model
+        Print the tool definitions as JSON, for a model's API
 
         Usage: eyelet tools [OPTIONS]
 
         Options:
-              --format <FORMAT>  Whose form [default: mcp] [possible values: mcp, openai, anthropic]
+              --format <FORMAT>  Print the definitions in this format [default: mcp] [possible values: mcp,
+                                 openai, anthropic]
           -h, --help             Print help
     "#]]
     .assert_eq(&help(&["tools"]));
@@ -265,13 +267,13 @@ fn help_of_limits() {
     expect![[r#"
         exit 0
         --- stdout
-        Show the numbers that bound the tools
+        Print the limits of the tools
 
         Usage: eyelet limits [OPTIONS]
 
         Options:
-              --json      Print them as JSON
-              --markdown  Print them as a Markdown table
+              --json      Print the limits as JSON
+              --markdown  Print the limits as a Markdown table
           -h, --help      Print help
     "#]]
     .assert_eq(&help(&["limits"]));
@@ -282,28 +284,26 @@ fn help_of_setup() {
     expect![[r#"
         exit 0
         --- stdout
-        Set a client up to start the server: print the entry, write it, or check it
+        Print, write or check the config entry that makes a client start the server
 
         Usage: eyelet setup [OPTIONS] [CLIENT] [-- <ARGUMENT>...]
 
         Arguments:
-          [CLIENT]       The client that is to start the server [possible values: claude-code,
-                         claude-desktop, codex, gemini-cli, cursor, vscode, copilot-cli, opencode, zed,
-                         windsurf, goose]
-          [ARGUMENT]...  More arguments of the server, such as -- --deny '*.pem'
+          [CLIENT]       Client to set up [possible values: claude-code, claude-desktop, codex, gemini-cli,
+                         cursor, vscode, copilot-cli, opencode, zed, windsurf, goose]
+          [ARGUMENT]...  More arguments for the server, such as --deny '*.pem'
 
         Options:
-              --write          Put the entry into the client's file and leave the rest of it as it is; the
-                               old file is kept beside it
-              --check          Say whether the client is set up and the server starts
-              --list           List the clients and their files; * marks the file that is meant where
-                               --scope is not said
-              --scope <SCOPE>  The file in the project or the one in the home [default: see --list; --check
-                               looks into both] [possible values: project, user]
+              --write          Add the entry to the client's config file; the old file is saved beside it
+              --check          Check that the client has the entry and that the server answers
+              --list           List the clients and their config files; * marks the default file
+              --scope <SCOPE>  Use the config file of the project or of the user [default: see --list;
+                               --check reads both] [possible values: project, user]
           -h, --help           Print help
 
-        The project is the working directory, or what --cwd before the command says. Exit status: 0 done, or
-        set up; 1 not; 2 wrong command line.
+        The project is the working directory; `eyelet --cwd DIR setup` selects another one. For goose, add
+        the printed entry by hand: --write does not edit YAML files. Exit code: 0 on success, 1 if --write
+        or --check fails, 2 if the command line is invalid.
     "#]].assert_eq(&help(&["setup"]));
 }
 
@@ -312,36 +312,34 @@ fn help_of_config() {
     expect![[r#"
         exit 0
         --- stdout
-        Show what configures the server, and where each value comes from
+        Print the server's settings and where each value comes from
 
         Usage: eyelet config [OPTIONS]
 
         Options:
-              --json             Print it as JSON
+              --json             Print the settings as JSON
               --tools <NAMES>    Offer only these tools, separated by commas [default: all]
-              --reply <FORM>     Form of replies: text for a model, or the JSON envelope as text or as
+              --reply <FORM>     Send replies as plain text, or as the JSON envelope in text or in
                                  structured content [default: text] [possible values: text, envelope,
                                  structured]
-              --reply-bytes <N>  Most bytes of a reply, at least 4096 [default: what the client shows its
-                                 model whole]
+              --reply-bytes <N>  Limit replies to N bytes [default: the client's limit] [minimum: 4096]
           -h, --help             Print help
 
-        Over HTTP:
-              --http <ADDRESS>          Serve at this address, such as 127.0.0.1:8700, instead of stdin and
-                                        stdout
-              --http-token-file <FILE>  Read the bearer token from this private file [default: a new one,
-                                        shown on stderr]
-              --http-origin <ORIGIN>    Let web pages of this origin speak to the server; may be given
-                                        several times [default: none]
-              --allow-remote            Let other machines connect: allow an address that is not loopback
+        HTTP options:
+              --http <ADDRESS>          Serve over HTTP at this address, such as 127.0.0.1:8700
+              --http-token-file <FILE>  Read the bearer token from this file, which must be private
+                                        [default: generate and print one]
+              --http-origin <ORIGIN>    Accept requests from web pages of this origin; repeatable [default:
+                                        none]
+              --allow-remote            Allow an address that other machines can reach
 
-        Where and how tools run: as above
+        Path and sandbox options: as above
 
-        The server (`eyelet mcp`) takes a value from a flag, else from a variable, else from
-        $XDG_CONFIG_HOME/eyelet/config.toml (~/.config/eyelet/config.toml): --spill-bytes,
-        EYELET_SPILL_BYTES, spill_bytes = N. Lists are joined with `:` in a variable. What --deny hides adds
-        up over all of them. Nothing is read from the project. For `call` and the commands for a person only
-        flags count.
+        `eyelet mcp` takes each setting from a flag (--spill-bytes N), else from a variable
+        (EYELET_SPILL_BYTES=N), else from the user's config file (spill_bytes = N):
+        $XDG_CONFIG_HOME/eyelet/config.toml, by default ~/.config/eyelet/config.toml. In a variable, `:`
+        separates the items of a list. Deny lists are merged. eyelet reads no config file of the project.
+        All other commands use flags only.
     "#]].assert_eq(&help(&["config"]));
 }
 
@@ -350,12 +348,12 @@ fn help_of_completions() {
     expect![[r#"
         exit 0
         --- stdout
-        Print a script that completes eyelet's commands in a shell
+        Print a shell completion script
 
         Usage: eyelet completions <SHELL>
 
         Arguments:
-          <SHELL>  The shell that is to run it [possible values: bash, elvish, fish, powershell, zsh]
+          <SHELL>  Shell that will run the script [possible values: bash, elvish, fish, powershell, zsh]
 
         Options:
           -h, --help  Print help
@@ -367,7 +365,7 @@ fn help_of_man() {
     expect![[r#"
         exit 0
         --- stdout
-        Print the manual page, to be shown with `eyelet man | man -l -`
+        Print the manual page; view it with `eyelet man | man -l -`
 
         Usage: eyelet man
 
@@ -378,7 +376,28 @@ fn help_of_man() {
 }
 
 #[test]
-fn the_version_is_the_packages() {
+fn help_command_prints_what_the_flag_prints() {
+    let tree = TempTree::new("");
+    let all = whole_help(&[]);
+    assert_eq!(eyelet(&tree, ["help"]), all);
+    let (_, commands) = all.split_once("Commands:\n").unwrap();
+    let (commands, _) = commands.split_once("\n\n").unwrap();
+    let names = commands.lines().map(|line| line.split_whitespace().next().unwrap());
+    let names: Vec<_> = names.filter(|name| *name != "help").collect();
+    assert_eq!(names.len(), 13);
+    for name in names {
+        assert_eq!(eyelet(&tree, ["help", name]), whole_help(&[name]), "{name}");
+    }
+    expect![[r#"
+        exit 2
+        --- stderr
+        eyelet: unrecognized subcommand 'lst-dir'; usage: eyelet [OPTIONS] <COMMAND>
+    "#]]
+    .assert_eq(&eyelet(&tree, ["help", "lst-dir"]));
+}
+
+#[test]
+fn version_is_that_of_the_package() {
     let expected = format!("exit 0\n--- stdout\neyelet {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(eyelet(&TempTree::new(""), ["--version"]), expected);
 }

@@ -13,7 +13,7 @@ fn tree() -> TempTree {
 }
 
 #[test]
-fn without_a_directory_the_current_one_is_listed() {
+fn default_directory_is_the_working_directory() {
     expect![[r#"
         exit 0
         --- stdout
@@ -27,7 +27,7 @@ fn without_a_directory_the_current_one_is_listed() {
 }
 
 #[test]
-fn a_relative_directory_is_made_absolute() {
+fn relative_directory_is_made_absolute() {
     let tree = tree();
     let expected = expect![[r#"
         exit 0
@@ -44,7 +44,7 @@ fn a_relative_directory_is_made_absolute() {
 }
 
 #[test]
-fn a_page_says_where_the_next_one_starts() {
+fn truncated_listing_says_how_to_continue() {
     let tree = tree();
     expect![[r#"
         exit 0
@@ -54,7 +54,7 @@ fn a_page_says_where_the_next_one_starts() {
         notes.txt
         More than 2 entries found
         --- stderr
-        there are more; --offset 3 goes on
+        truncated; continue with --offset 3
     "#]]
     .assert_eq(&eyelet(&tree, ["list-dir", "--limit", "2", "--depth", "1"]));
     let next = ["list-dir", "--offset", "3", "--limit", "2", "--depth", "1"];
@@ -79,23 +79,23 @@ fn json_prints_the_envelope() {
     expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"not_found","message":"failed to read directory: No such file or directory (os error 2)"}}
+        {"ok":false,"error":{"code":"not_found","message":"failed to read directory: No such file or directory (os error 2)","hint":"the path is `/repo/gone`"}}
     "#]].assert_eq(&eyelet(&tree, ["list-dir", "--json", "gone"]));
 }
 
 #[test]
-fn an_error_is_one_line_on_stderr() {
+fn error_is_one_line_on_stderr() {
     let tree = tree();
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: failed to read directory: No such file or directory (os error 2)
+        eyelet: failed to read directory: No such file or directory (os error 2); the path is `/repo/gone`
     "#]]
     .assert_eq(&eyelet(&tree, ["list-dir", "gone"]));
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: failed to read directory: Not a directory (os error 20)
+        eyelet: failed to read directory: Not a directory (os error 20); the path is `/repo/notes.txt`
     "#]]
     .assert_eq(&eyelet(&tree, ["list-dir", "notes.txt"]));
     expect![[r#"
@@ -107,7 +107,7 @@ fn an_error_is_one_line_on_stderr() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: failed to read directory: No such file or directory (os error 2)
+        eyelet: failed to read directory: No such file or directory (os error 2); the path is `/repo/a\nb\u{1b}[31m\u{202e}`
     "#]]
     .assert_eq(&eyelet(&tree, ["list-dir", "a\nb\u{1b}[31m\u{202e}"]));
 }

@@ -1,6 +1,6 @@
 //! The command line, through the real binary.
 
-// So that the lints treat the helpers here as test code as well.
+// Makes the lints treat the helpers here as test code.
 #![cfg(test)]
 
 mod bash;
@@ -11,6 +11,8 @@ mod doctor;
 mod flags;
 mod grep_files;
 mod help;
+mod http_notes;
+mod interface_size;
 mod list_dir;
 mod pages;
 mod read;

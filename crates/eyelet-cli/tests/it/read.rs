@@ -6,7 +6,7 @@ use testkit::cli::eyelet;
 use testkit::eyelet_bin;
 
 #[test]
-fn the_content_goes_to_stdout_unchanged() {
+fn content_goes_to_stdout_unchanged() {
     let tree = TempTree::new("a.txt = one\\r\\n\\ttwo\nescape.txt = ");
     tree.file("escape.txt", "\u{1b}[31mred\u{202e}\n");
     expect![[r#"
@@ -23,7 +23,7 @@ fn the_content_goes_to_stdout_unchanged() {
 }
 
 #[test]
-fn a_page_says_on_stderr_how_to_go_on() {
+fn truncated_page_says_how_to_continue() {
     let tree = TempTree::new("a.txt = 1\\n2\\n3\\n");
     expect![[r#"
         exit 0
@@ -31,7 +31,7 @@ fn a_page_says_on_stderr_how_to_go_on() {
         1
         2
         --- stderr
-        lines 1-2 of 3; --offset 3 goes on
+        lines 1-2 of 3; continue with --offset 3
     "#]]
     .assert_eq(&eyelet(&tree, ["read", "a.txt", "--limit", "2"]));
     expect![[r#"
@@ -43,13 +43,13 @@ fn a_page_says_on_stderr_how_to_go_on() {
     expect![[r#"
         exit 0
         --- stderr
-        no lines at offset 4; 3 in all
+        no lines at offset 4; 3 lines in total
     "#]]
     .assert_eq(&eyelet(&tree, ["read", "a.txt", "--offset", "4"]));
 }
 
 #[test]
-fn a_cut_line_says_on_stderr_how_to_go_on() {
+fn truncated_line_says_how_to_continue() {
     let tree = TempTree::new("");
     tree.file("a.txt", format!("{}end\n", "x".repeat(500)));
     let cut = eyelet(&tree, ["read", "a.txt"]).replace(&"x".repeat(500), "<500 x>");
@@ -58,7 +58,7 @@ fn a_cut_line_says_on_stderr_how_to_go_on() {
         --- stdout
         <500 x>
         --- stderr
-        lines 1-1 of 1; 1 line cut, --column 501 goes on
+        lines 1-1 of 1; 1 line truncated, continue with --column 501
     "#]]
     .assert_eq(&cut);
     expect![[r#"
@@ -70,7 +70,7 @@ fn a_cut_line_says_on_stderr_how_to_go_on() {
 }
 
 #[test]
-fn an_image_is_named_and_not_shown() {
+fn image_is_described_instead_of_printed() {
     let tree = TempTree::new("");
     tree.file("dot.png", b"\x89PNG\r\n\x1a\n");
     expect![[r#"
@@ -97,7 +97,7 @@ fn json_prints_the_envelope() {
 }
 
 #[test]
-fn an_error_is_one_line_on_stderr() {
+fn error_is_one_line_on_stderr() {
     let tree = TempTree::new("d/");
     expect![[r#"
         exit 1
@@ -108,13 +108,13 @@ fn an_error_is_one_line_on_stderr() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: path `/repo/d` is not a regular file; list_dir shows what a directory holds
+        eyelet: path `/repo/d` is not a regular file; use list_dir to list a directory
     "#]]
     .assert_eq(&eyelet(&tree, ["read", "d"]));
 }
 
 #[test]
-fn a_deep_path_under_a_root_needs_few_open_files() {
+fn deep_path_under_a_root_needs_few_open_files() {
     let tree = TempTree::new("");
     let path = format!("{}f", "d/".repeat(500));
     tree.file(&path, "deep\n");

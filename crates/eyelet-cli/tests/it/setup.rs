@@ -1,4 +1,4 @@
-//! `eyelet setup`: what is printed for whom, and what it depends on.
+//! `eyelet setup`: the entry that it prints for each client.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -11,11 +11,11 @@ use testkit::cli::{command, eyelet};
 use testkit::eyelet_bin;
 
 #[test]
-fn what_is_printed_is_the_entry_of_each_client() {
+fn setup_prints_the_entry_of_each_client() {
     let tree = TempTree::new("");
-    let mut told = String::new();
+    let mut result = String::new();
     for client in CLIENTS {
-        told.push_str(&format!("== {}\n{}", client.name, setup(&tree, &[client.name])));
+        result.push_str(&format!("== {}\n{}", client.name, setup(&tree, &[client.name])));
         assert!(!client.path(&tree).exists(), "{}", client.name);
     }
     expect![[r#"
@@ -32,7 +32,7 @@ fn what_is_printed_is_the_entry_of_each_client() {
           }
         }
         --- stderr
-        This belongs into /repo/.mcp.json; `eyelet setup claude-code --write` puts it there.
+        Add this entry to /repo/.mcp.json, or run `eyelet setup claude-code --write`.
         == claude-desktop
         exit 0
         --- stdout
@@ -45,7 +45,7 @@ fn what_is_printed_is_the_entry_of_each_client() {
           }
         }
         --- stderr
-        This belongs into /home/.config/Claude/claude_desktop_config.json; `eyelet setup claude-desktop --write` puts it there.
+        Add this entry to /home/.config/Claude/claude_desktop_config.json, or run `eyelet setup claude-desktop --write`.
         == codex
         exit 0
         --- stdout
@@ -53,7 +53,7 @@ fn what_is_printed_is_the_entry_of_each_client() {
         command = "/bin/eyelet"
         args = ["mcp"]
         --- stderr
-        This belongs into /home/.codex/config.toml; `eyelet setup codex --write` puts it there.
+        Add this entry to /home/.codex/config.toml, or run `eyelet setup codex --write`.
         == gemini-cli
         exit 0
         --- stdout
@@ -66,7 +66,7 @@ fn what_is_printed_is_the_entry_of_each_client() {
           }
         }
         --- stderr
-        This belongs into /repo/.gemini/settings.json; `eyelet setup gemini-cli --write` puts it there.
+        Add this entry to /repo/.gemini/settings.json, or run `eyelet setup gemini-cli --write`.
         == cursor
         exit 0
         --- stdout
@@ -79,7 +79,7 @@ fn what_is_printed_is_the_entry_of_each_client() {
           }
         }
         --- stderr
-        This belongs into /repo/.cursor/mcp.json; `eyelet setup cursor --write` puts it there.
+        Add this entry to /repo/.cursor/mcp.json, or run `eyelet setup cursor --write`.
         == vscode
         exit 0
         --- stdout
@@ -93,7 +93,7 @@ fn what_is_printed_is_the_entry_of_each_client() {
           }
         }
         --- stderr
-        This belongs into /repo/.vscode/mcp.json; `eyelet setup vscode --write` puts it there.
+        Add this entry to /repo/.vscode/mcp.json, or run `eyelet setup vscode --write`.
         == copilot-cli
         exit 0
         --- stdout
@@ -108,7 +108,7 @@ fn what_is_printed_is_the_entry_of_each_client() {
           }
         }
         --- stderr
-        This belongs into /home/.copilot/mcp-config.json; `eyelet setup copilot-cli --write` puts it there.
+        Add this entry to /home/.copilot/mcp-config.json, or run `eyelet setup copilot-cli --write`.
         == opencode
         exit 0
         --- stdout
@@ -122,7 +122,7 @@ fn what_is_printed_is_the_entry_of_each_client() {
           }
         }
         --- stderr
-        This belongs into /repo/opencode.json; `eyelet setup opencode --write` puts it there.
+        Add this entry to /repo/opencode.json, or run `eyelet setup opencode --write`.
         == zed
         exit 0
         --- stdout
@@ -135,7 +135,7 @@ fn what_is_printed_is_the_entry_of_each_client() {
           }
         }
         --- stderr
-        This belongs into /repo/.zed/settings.json; `eyelet setup zed --write` puts it there.
+        Add this entry to /repo/.zed/settings.json, or run `eyelet setup zed --write`.
         == windsurf
         exit 0
         --- stdout
@@ -148,48 +148,48 @@ fn what_is_printed_is_the_entry_of_each_client() {
           }
         }
         --- stderr
-        This belongs into /home/.codeium/windsurf/mcp_config.json; `eyelet setup windsurf --write` puts it there.
+        Add this entry to /home/.codeium/windsurf/mcp_config.json, or run `eyelet setup windsurf --write`.
         == goose
         exit 0
         --- stdout
         extensions:
           eyelet:
             enabled: true
-            type: stdio
-            name: eyelet
+            type: "stdio"
+            name: "eyelet"
             description: "Bounded tools: list_dir, grep_files, read, bash"
             cmd: "/bin/eyelet"
-            args: ["mcp", "--root", "/repo"]
+            args: ["mcp","--root","/repo"]
             timeout: 660
         --- stderr
-        This belongs into /home/.config/goose/config.yaml; `eyelet setup goose --write` puts it there.
-    "#]].assert_eq(&told);
+        Add this entry to /home/.config/goose/config.yaml; if the file already has `extensions`, add only the lines below it.
+    "#]].assert_eq(&result);
 }
 
 #[test]
-fn a_scope_chooses_the_file_and_one_that_a_client_lacks_is_refused() {
+fn scope_selects_the_file() {
     let tree = TempTree::new("");
-    let mut told = setup(&tree, &["claude-code", "--scope", "user", "--write"]);
-    told.push_str(&setup(&tree, &["codex", "--scope", "project", "--write"]));
-    told.push_str(&setup(&tree, &["goose", "--scope", "project", "--write"]));
+    let mut result = setup(&tree, &["claude-code", "--scope", "user", "--write"]);
+    result.push_str(&setup(&tree, &["codex", "--scope", "project", "--write"]));
+    result.push_str(&setup(&tree, &["goose", "--scope", "project", "--write"]));
     expect![[r#"
         exit 0
         --- stdout
-        /home/.claude.json is written
+        added the entry to /home/.claude.json
         exit 0
         --- stdout
-        /repo/.codex/config.toml is written
+        added the entry to /repo/.codex/config.toml
         --- stderr
-        Codex reads a project's file only where the project is trusted.
+        Codex reads a project's config file only if the project is trusted.
         exit 2
         --- stderr
-        eyelet: goose has no project file; leave out --scope project
+        eyelet: goose has no project config file; omit --scope project
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&result);
 }
 
 #[test]
-fn the_list_names_every_client_and_its_files() {
+fn list_shows_every_client_and_its_files() {
     expect![[r#"
         exit 0
         --- stdout
@@ -217,7 +217,7 @@ fn the_list_names_every_client_and_its_files() {
 }
 
 #[test]
-fn variables_move_the_files() {
+fn variables_change_the_directories() {
     let tree = TempTree::new("opencode.jsonc = {}");
     let moved = |name: &str| tree.beside().join(name);
     let output = command(&tree)
@@ -254,7 +254,7 @@ fn variables_move_the_files() {
 }
 
 #[test]
-fn eyelet_on_the_path_is_named_as_such_where_the_client_has_that_path() {
+fn entry_uses_the_short_name_if_the_path_has_it() {
     let tree = TempTree::new("bin/");
     symlink(eyelet_bin(), tree.path().join("bin/eyelet")).unwrap();
     let printed = |name: &str| {
@@ -270,15 +270,15 @@ fn eyelet_on_the_path_is_named_as_such_where_the_client_has_that_path() {
 }
 
 #[test]
-fn more_arguments_of_the_server_stand_at_the_end() {
+fn server_flags_follow_two_dashes() {
     let tree = TempTree::new("");
-    let told = setup(&tree, &["codex", "--", "--deny", "*.pem"]);
-    assert!(told.contains("args = [\"mcp\", \"--deny\", \"*.pem\"]"), "{told}");
-    let told = eyelet(&tree, ["--deny", "*.pem", "setup", "codex"]);
+    let result = setup(&tree, &["codex", "--", "--deny", "*.pem"]);
+    assert!(result.contains("args = [\"mcp\", \"--deny\", \"*.pem\"]"), "{result}");
+    let result = eyelet(&tree, ["--deny", "*.pem", "setup", "codex"]);
     expect![[r#"
         exit 2
         --- stderr
-        eyelet: --deny is for the server: say it at the end, after `--`
+        eyelet: --deny is a server flag; put it at the end, after `--`
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&result);
 }

@@ -1,4 +1,4 @@
-//! `eyelet setup --check`: is the entry there, and does the server answer.
+//! `eyelet setup --check`: does the entry exist, and does the server answer.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,53 +8,54 @@ use expect_test::expect;
 use testkit::TempTree;
 
 use crate::clients::{CLIENTS, redact, setup};
+use testkit::cli::command;
 use testkit::eyelet_bin;
 
 #[test]
-fn a_client_that_is_not_set_up_is_told() {
+fn check_reports_a_missing_entry() {
     let tree = TempTree::new("");
-    let mut told = String::new();
+    let mut results = String::new();
     for client in CLIENTS {
-        told.push_str(&setup(&tree, &[client.name, "--check"]));
+        results.push_str(&setup(&tree, &[client.name, "--check"]));
     }
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: claude-code is not set up: no `eyelet` in /repo/.mcp.json and /home/.claude.json; `eyelet setup claude-code --write` sets it up
+        eyelet: claude-code is not set up: no `eyelet` in /repo/.mcp.json or /home/.claude.json; run `eyelet setup claude-code --write`
         exit 1
         --- stderr
-        eyelet: claude-desktop is not set up: no `eyelet` in /home/.config/Claude/claude_desktop_config.json; `eyelet setup claude-desktop --write` sets it up
+        eyelet: claude-desktop is not set up: no `eyelet` in /home/.config/Claude/claude_desktop_config.json; run `eyelet setup claude-desktop --write`
         exit 1
         --- stderr
-        eyelet: codex is not set up: no `eyelet` in /repo/.codex/config.toml and /home/.codex/config.toml; `eyelet setup codex --write` sets it up
+        eyelet: codex is not set up: no `eyelet` in /repo/.codex/config.toml or /home/.codex/config.toml; run `eyelet setup codex --write`
         exit 1
         --- stderr
-        eyelet: gemini-cli is not set up: no `eyelet` in /repo/.gemini/settings.json and /home/.gemini/settings.json; `eyelet setup gemini-cli --write` sets it up
+        eyelet: gemini-cli is not set up: no `eyelet` in /repo/.gemini/settings.json or /home/.gemini/settings.json; run `eyelet setup gemini-cli --write`
         exit 1
         --- stderr
-        eyelet: cursor is not set up: no `eyelet` in /repo/.cursor/mcp.json and /home/.cursor/mcp.json; `eyelet setup cursor --write` sets it up
+        eyelet: cursor is not set up: no `eyelet` in /repo/.cursor/mcp.json or /home/.cursor/mcp.json; run `eyelet setup cursor --write`
         exit 1
         --- stderr
-        eyelet: vscode is not set up: no `eyelet` in /repo/.vscode/mcp.json and /home/.config/Code/User/mcp.json; `eyelet setup vscode --write` sets it up
+        eyelet: vscode is not set up: no `eyelet` in /repo/.vscode/mcp.json or /home/.config/Code/User/mcp.json; run `eyelet setup vscode --write`
         exit 1
         --- stderr
-        eyelet: copilot-cli is not set up: no `eyelet` in /repo/.mcp.json and /home/.copilot/mcp-config.json; `eyelet setup copilot-cli --write` sets it up
+        eyelet: copilot-cli is not set up: no `eyelet` in /repo/.mcp.json or /home/.copilot/mcp-config.json; run `eyelet setup copilot-cli --write`
         exit 1
         --- stderr
-        eyelet: opencode is not set up: no `eyelet` in /repo/opencode.json and /home/.config/opencode/opencode.json; `eyelet setup opencode --write` sets it up
+        eyelet: opencode is not set up: no `eyelet` in /repo/opencode.json or /home/.config/opencode/opencode.json; run `eyelet setup opencode --write`
         exit 1
         --- stderr
-        eyelet: zed is not set up: no `eyelet` in /repo/.zed/settings.json and /home/.config/zed/settings.json; `eyelet setup zed --write` sets it up
+        eyelet: zed is not set up: no `eyelet` in /repo/.zed/settings.json or /home/.config/zed/settings.json; run `eyelet setup zed --write`
         exit 1
         --- stderr
-        eyelet: windsurf is not set up: no `eyelet` in /home/.codeium/windsurf/mcp_config.json; `eyelet setup windsurf --write` sets it up
+        eyelet: windsurf is not set up: no `eyelet` in /home/.codeium/windsurf/mcp_config.json; run `eyelet setup windsurf --write`
         exit 1
         --- stderr
-        eyelet: goose is not set up: no `eyelet` in /home/.config/goose/config.yaml; `eyelet setup goose --write` sets it up
-    "#]].assert_eq(&told);
+        eyelet: goose is not set up: no `eyelet` in /home/.config/goose/config.yaml; run `eyelet setup goose` and add the printed entry by hand
+    "#]].assert_eq(&results);
 }
 
-/// A program that answers the first line of the protocol with this and then waits for its end.
+/// A program that reads one line, runs `answer`, and exits at the end of its input.
 fn server(tree: &TempTree, answer: &str) -> PathBuf {
     let script = format!("#!/bin/sh\nread question\n{answer}\ncat > /dev/null\n");
     let path = tree.file("server", script);
@@ -63,28 +64,66 @@ fn server(tree: &TempTree, answer: &str) -> PathBuf {
 }
 
 #[test]
-fn a_server_that_answers_is_found_for_every_client() {
+fn check_finds_the_server_of_every_client() {
     for client in CLIENTS {
         let tree = TempTree::new("");
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"eyelet","version":"9"}}}"#;
         let server = server(&tree, &format!("echo '{answer}'"));
-        setup(&tree, &[client.name, "--write"]);
-        let path = client.path(&tree);
-        let text = fs::read_to_string(&path).unwrap();
+        let printed = command(&tree).args(["setup", client.name]).output().unwrap().stdout;
+        let text = String::from_utf8(printed).unwrap();
         let text = text.replace(eyelet_bin().to_str().unwrap(), server.to_str().unwrap());
-        fs::write(&path, text).unwrap();
-        let told = setup(&tree, &[client.name, "--check"]);
+        let path = client.put(&tree, &text);
+        let result = setup(&tree, &[client.name, "--check"]);
         let place = redact(&tree, path.to_str().unwrap());
         let set_up =
             format!("exit 0\n--- stdout\n{} is set up in {place}\n`/repo/server", client.name);
-        assert!(told.starts_with(&set_up), "{told}");
-        assert!(told.ends_with("` answers as eyelet 9, protocol 2025-06-18\n"), "{told}");
+        assert!(result.starts_with(&set_up), "{result}");
+        assert!(result.ends_with("` answers as eyelet 9, protocol 2025-06-18\n"), "{result}");
     }
 }
 
 #[test]
-fn a_server_that_is_not_there_or_does_not_answer_well_is_told() {
-    let mut told = String::new();
+fn check_reads_yaml_of_any_style() {
+    let mut results = String::new();
+    for text in [
+        "extensions: {eyelet: {cmd: ./server}}\n",
+        "a: &x ./server\n\"extensions\":\n    eyelet: # here\n        cmd: *x\n        args: []\n",
+        "extensions:\n  eyelet:\n    enabled: false\n    cmd: ./server\n",
+        "extensions: [\n",
+        "a: 1\n---\nb: 2\n",
+    ] {
+        let tree = TempTree::new("");
+        let answer = r#"{"id":1,"result":{"protocolVersion":"1","serverInfo":{"name":"eyelet"}}}"#;
+        server(&tree, &format!("echo '{answer}'"));
+        let goose = CLIENTS.iter().find(|client| client.name == "goose").unwrap();
+        goose.put(&tree, text);
+        results.push_str(&setup(&tree, &["goose", "--check"]));
+    }
+    expect![[r#"
+        exit 0
+        --- stdout
+        goose is set up in /home/.config/goose/config.yaml
+        `./server` answers as eyelet (unknown version), protocol 1
+        exit 0
+        --- stdout
+        goose is set up in /home/.config/goose/config.yaml
+        `./server` answers as eyelet (unknown version), protocol 1
+        exit 1
+        --- stderr
+        eyelet: /home/.config/goose/config.yaml: `eyelet` is disabled; enable it
+        exit 1
+        --- stderr
+        eyelet: cannot read /home/.config/goose/config.yaml: invalid YAML: while parsing a node, did not find expected node content at byte 14 line 2 column 1
+        exit 1
+        --- stderr
+        eyelet: cannot read /home/.config/goose/config.yaml: more than one YAML document
+    "#]]
+    .assert_eq(&results);
+}
+
+#[test]
+fn check_reports_why_the_server_does_not_answer() {
+    let mut results = String::new();
     for answer in [
         "exec sleep 60",
         "echo Hello",
@@ -95,13 +134,13 @@ fn a_server_that_is_not_there_or_does_not_answer_well_is_told() {
         let tree = TempTree::new("");
         server(&tree, answer);
         tree.file(".mcp.json", r#"{"mcpServers":{"eyelet":{"command":"./server"}}}"#);
-        told.push_str(&setup(&tree, &["claude-code", "--check"]));
+        results.push_str(&setup(&tree, &["claude-code", "--check"]));
     }
     let tree = TempTree::new("");
     for entry in [r#"{"command":"/gone"}"#, r#"{"url":"x"}"#, r#"{"command":"x","disabled":true}"#]
     {
         tree.file(".mcp.json", format!(r#"{{"mcpServers":{{"eyelet":{entry}}}}}"#));
-        told.push_str(&setup(&tree, &["claude-code", "--check"]));
+        results.push_str(&setup(&tree, &["claude-code", "--check"]));
     }
     expect![[r#"
         exit 1
@@ -109,24 +148,25 @@ fn a_server_that_is_not_there_or_does_not_answer_well_is_told() {
         eyelet: claude-code is set up, but `./server` does not answer within 5 seconds
         exit 1
         --- stderr
-        eyelet: claude-code is set up, but `./server` answers something that is not of the protocol
+        eyelet: claude-code is set up, but `./server` sends a reply that is not JSON
         exit 1
         --- stderr
-        eyelet: claude-code is set up, but `./server` ends at once: no such flag
+        eyelet: claude-code is set up, but `./server` exits: no such flag
         exit 1
         --- stderr
-        eyelet: claude-code is set up, but `./server` answers, but not as a server does
+        eyelet: claude-code is set up, but `./server` sends a reply without a server name
         exit 1
         --- stderr
-        eyelet: claude-code is set up, but `./server` answers as `other`, which is not eyelet
+        eyelet: claude-code is set up, but `./server` is another server: `other`
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json starts `/gone`, which is not there; `eyelet setup claude-code --write` names the one that runs now
+        eyelet: /repo/.mcp.json: no program `/gone`; run `eyelet setup claude-code --write`
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json names no command for `eyelet`
+        eyelet: /repo/.mcp.json: `eyelet` has no command; run `eyelet setup claude-code --write`
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json has `eyelet` switched off for claude-code
-    "#]].assert_eq(&told);
+        eyelet: /repo/.mcp.json: `eyelet` is disabled; enable it
+    "#]]
+    .assert_eq(&results);
 }

@@ -1,4 +1,4 @@
-//! `eyelet setup --write`: what becomes of a client's file.
+//! `eyelet setup --write`: how it changes a client's config file.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use expect_test::expect;
 use testkit::TempTree;
 
-use crate::clients::{CLIENTS, files_beside, redact, setup};
-use testkit::cli::command;
+use crate::clients::{CLIENTS, files_beside, redact, setup, writable};
+use testkit::cli::{command, same};
 
 #[test]
-fn a_new_file_holds_what_is_printed() {
-    for client in CLIENTS {
+fn new_file_has_the_printed_entry() {
+    for client in writable() {
         let tree = TempTree::new("");
         let printed = command(&tree).args(["setup", client.name]).output().unwrap().stdout;
-        let told = setup(&tree, &[client.name, "--write"]);
-        assert!(told.contains(" is written\n"), "{told}");
+        let result = setup(&tree, &[client.name, "--write"]);
+        assert!(result.contains("added the entry to "), "{result}");
         let path = client.path(&tree);
         assert_eq!(fs::read(&path).unwrap(), printed, "{}", client.name);
         assert_eq!(files_beside(&path).len(), 1, "{}", client.name);
@@ -24,9 +24,9 @@ fn a_new_file_holds_what_is_printed() {
 }
 
 #[test]
-fn an_entry_is_merged_into_a_file_and_the_rest_stays_byte_for_byte() {
-    let mut told = String::new();
-    for client in CLIENTS {
+fn write_keeps_the_rest_of_the_file() {
+    let mut entries = String::new();
+    for client in writable() {
         let tree = TempTree::new("");
         let (plain, before, after) = client.parts();
         let path = client.put(&tree, &plain);
@@ -34,7 +34,7 @@ fn an_entry_is_merged_into_a_file_and_the_rest_stays_byte_for_byte() {
         let merged = fs::read_to_string(&path).unwrap();
         let rest = merged.strip_prefix(&before).unwrap_or_else(|| panic!("{merged}"));
         let entry = rest.strip_suffix(&after).unwrap_or_else(|| panic!("{merged}"));
-        told.push_str(&format!("== {}\n{}", client.name, redact(&tree, entry)));
+        entries.push_str(&format!("== {}\n{}", client.name, redact(&tree, entry)));
         let backup = PathBuf::from(format!("{}.eyelet-backup", path.display()));
         assert_eq!(fs::read_to_string(backup).unwrap(), plain);
         assert_eq!(files_beside(&path).len(), 2, "{}", client.name);
@@ -95,29 +95,20 @@ fn an_entry_is_merged_into_a_file_and_the_rest_stays_byte_for_byte() {
                     "command": "/bin/eyelet",
                     "args": ["mcp", "--root", "/repo"]
                 }
-        == goose
-          eyelet:
-            enabled: true
-            type: stdio
-            name: eyelet
-            description: "Bounded tools: list_dir, grep_files, read, bash"
-            cmd: "/bin/eyelet"
-            args: ["mcp", "--root", "/repo"]
-            timeout: 660
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&entries);
 }
 
 #[test]
-fn a_second_time_nothing_changes() {
-    for client in CLIENTS {
+fn second_write_changes_nothing() {
+    for client in writable() {
         let tree = TempTree::new("");
         let path = client.put(&tree, &client.parts().0);
         setup(&tree, &[client.name, "--write"]);
         let (text, files) = (fs::read(&path).unwrap(), files_beside(&path));
         let again = setup(&tree, &[client.name, "--write"]);
         assert!(
-            again.starts_with("exit 0\n") && again.contains(" has the entry already"),
+            again.starts_with("exit 0\n") && again.contains(" already has the entry"),
             "{again}"
         );
         assert_eq!(fs::read(&path).unwrap(), text);
@@ -126,7 +117,7 @@ fn a_second_time_nothing_changes() {
 }
 
 #[test]
-fn an_entry_that_leads_elsewhere_is_corrected_and_what_a_person_added_stays() {
+fn write_corrects_an_old_entry_and_keeps_added_fields() {
     let old = [
         (
             "claude-code",
@@ -137,22 +128,18 @@ fn an_entry_that_leads_elsewhere_is_corrected_and_what_a_person_added_stays() {
             "[mcp_servers.eyelet] # mine\ncommand = \"/old\" # this one\nstartup_timeout_sec = 5\n",
         ),
         (
-            "goose",
-            "extensions:\n  eyelet:\n    # mine\n    enabled: false\n    cmd: /old\n    args:\n      - mcp\n      - --root\n    timeout: 5\n  other: {}\n",
-        ),
-        (
             "opencode",
             "{\"mcp\":{\"eyelet\":{\"enabled\":false,\"type\":\"local\",\"command\":[\"/old\"]}}}",
         ),
     ];
-    let mut told = String::new();
+    let mut result = String::new();
     for (name, text) in old {
         let tree = TempTree::new("");
         let client = CLIENTS.iter().find(|client| client.name == name).unwrap();
         let path = client.put(&tree, text);
         setup(&tree, &[name, "--write"]);
         let text = fs::read_to_string(&path).unwrap();
-        told.push_str(&format!("== {name}\n{}\n", redact(&tree, &text)));
+        result.push_str(&format!("== {name}\n{}\n", redact(&tree, &text)));
     }
     expect![[r#"
         == claude-code
@@ -163,27 +150,14 @@ fn an_entry_that_leads_elsewhere_is_corrected_and_what_a_person_added_stays() {
         startup_timeout_sec = 5
         args = ["mcp"]
 
-        == goose
-        extensions:
-          eyelet:
-            # mine
-            enabled: false
-            cmd: "/bin/eyelet"
-            args: ["mcp", "--root", "/repo"]
-            timeout: 5
-            type: stdio
-            name: eyelet
-            description: "Bounded tools: list_dir, grep_files, read, bash"
-          other: {}
-
         == opencode
         {"mcp":{"eyelet":{"enabled":false,"type":"local","command":["/bin/eyelet", "mcp"]}}}
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&result);
 }
 
 #[test]
-fn what_cannot_be_merged_is_refused_in_one_line_and_left_as_it_is() {
+fn write_refuses_a_file_that_it_cannot_merge() {
     let broken = [
         ("claude-code", "{\"mcpServers\": "),
         ("claude-code", "[]"),
@@ -192,21 +166,17 @@ fn what_cannot_be_merged_is_refused_in_one_line_and_left_as_it_is() {
         ("claude-code", "{\"mcpServers\": {}, \"mcpServers\": {\"a\": {}}}"),
         ("codex", "[mcp_servers"),
         ("codex", "mcp_servers = 1"),
-        ("goose", "extensions: [\n"),
-        ("goose", "extensions:\n- a\n"),
-        ("goose", "extensions: {other: {cmd: y}}\n"),
-        ("goose", "a: 1\n---\nb: 2\n"),
     ];
-    let mut told = String::new();
+    let mut result = String::new();
     for (name, text) in broken {
         let tree = TempTree::new("");
         let client = CLIENTS.iter().find(|client| client.name == name).unwrap();
         let path = client.put(&tree, text);
-        told.push_str(&setup(&tree, &[name, "--write"]));
+        result.push_str(&setup(&tree, &[name, "--write"]));
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         assert_eq!(files_beside(&path).len(), 1);
     }
-    for client in CLIENTS {
+    for client in writable() {
         let tree = TempTree::new("");
         let path = client.put(&tree, "{ \"a\": [ = \u{0}");
         let refused = setup(&tree, &[client.name, "--write"]);
@@ -217,65 +187,71 @@ fn what_cannot_be_merged_is_refused_in_one_line_and_left_as_it_is() {
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json is left as it is: it is not JSON: Expected value after colon in object property on line 1 column 16
+        eyelet: cannot add the entry to /repo/.mcp.json: invalid JSON: Expected value after colon in object property on line 1 column 16; run `eyelet setup claude-code` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json is left as it is: its top level is not a table of keys
+        eyelet: cannot add the entry to /repo/.mcp.json: the top level is not an object; run `eyelet setup claude-code` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json is left as it is: its `mcpServers` is not a table of keys
+        eyelet: cannot add the entry to /repo/.mcp.json: `mcpServers` is not an object; run `eyelet setup claude-code` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json is left as it is: its `mcpServers.eyelet` is not a table of keys
+        eyelet: cannot add the entry to /repo/.mcp.json: `mcpServers.eyelet` is not an object; run `eyelet setup claude-code` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json is left as it is: it is written in a way that cannot be added to without changing the rest
+        eyelet: cannot add the entry to /repo/.mcp.json: other content of the file would change; run `eyelet setup claude-code` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: /home/.codex/config.toml is left as it is: it is not TOML: unclosed table, expected `]`
+        eyelet: cannot add the entry to /home/.codex/config.toml: invalid TOML: unclosed table, expected `]`; run `eyelet setup codex` and add the printed entry by hand
         exit 1
         --- stderr
-        eyelet: /home/.codex/config.toml is left as it is: its `mcp_servers` is not a table of keys
-        exit 1
-        --- stderr
-        eyelet: /home/.config/goose/config.yaml is left as it is: it is not YAML: while parsing a node, did not find expected node content at byte 14 line 2 column 1
-        exit 1
-        --- stderr
-        eyelet: /home/.config/goose/config.yaml is left as it is: its `extensions` is not a table of keys
-        exit 1
-        --- stderr
-        eyelet: /home/.config/goose/config.yaml is left as it is: it is written in a way that cannot be added to without changing the rest
-        exit 1
-        --- stderr
-        eyelet: /home/.config/goose/config.yaml is left as it is: it holds several YAML documents
-    "#]].assert_eq(&told);
+        eyelet: cannot add the entry to /home/.codex/config.toml: `mcp_servers` is not an object; run `eyelet setup codex` and add the printed entry by hand
+    "#]].assert_eq(&result);
 }
 
 #[test]
-fn what_is_no_text_file_is_refused() {
-    let tree = TempTree::new(".mcp.json/");
-    let mut told = setup(&tree, &["claude-code", "--write"]);
-    let tree = TempTree::new(".mcp.json -> gone");
-    told.push_str(&setup(&tree, &["claude-code", "--write"]));
-    let tree = TempTree::new("");
-    tree.file(".mcp.json", b"{\"\xff\": 1}");
-    told.push_str(&setup(&tree, &["claude-code", "--write"]));
+fn write_does_not_edit_yaml() {
+    let results = [None, Some("extensions: {}\n"), Some("GOOSE_MODEL: x\n")].map(|text| {
+        let tree = TempTree::new("");
+        let goose = CLIENTS.iter().find(|client| client.name == "goose").unwrap();
+        text.map(|text| goose.put(&tree, text));
+        let result = setup(&tree, &["goose", "--write"]);
+        assert_eq!(fs::read_to_string(goose.path(&tree)).ok().as_deref(), text);
+        result
+    });
     expect![[r#"
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json cannot be read: it is not a file
-        exit 1
-        --- stderr
-        eyelet: /repo/.mcp.json cannot be read: it is a link to nothing
-        exit 1
-        --- stderr
-        eyelet: /repo/.mcp.json cannot be read: it is not UTF-8
+        eyelet: cannot add the entry to /home/.config/goose/config.yaml: eyelet does not edit YAML files; run `eyelet setup goose` and add the printed entry by hand
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&same(results));
 }
 
 #[test]
-fn permissions_and_links_stay_and_no_backup_is_overwritten() {
+fn write_refuses_a_file_that_is_not_text() {
+    let tree = TempTree::new(".mcp.json/");
+    let mut result = setup(&tree, &["claude-code", "--write"]);
+    let tree = TempTree::new(".mcp.json -> gone");
+    result.push_str(&setup(&tree, &["claude-code", "--write"]));
+    let tree = TempTree::new("");
+    tree.file(".mcp.json", b"{\"\xff\": 1}");
+    result.push_str(&setup(&tree, &["claude-code", "--write"]));
+    expect![[r#"
+        exit 1
+        --- stderr
+        eyelet: cannot read /repo/.mcp.json: not a regular file
+        exit 1
+        --- stderr
+        eyelet: cannot read /repo/.mcp.json: dangling symlink
+        exit 1
+        --- stderr
+        eyelet: cannot read /repo/.mcp.json: not valid UTF-8
+    "#]]
+    .assert_eq(&result);
+}
+
+#[test]
+fn write_keeps_permissions_symlinks_and_older_backups() {
     let tree = TempTree::new("real/mcp.json = {}");
     let real = tree.path().join("real/mcp.json");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
@@ -284,9 +260,9 @@ fn permissions_and_links_stay_and_no_backup_is_overwritten() {
     expect![[r#"
         exit 0
         --- stdout
-        /repo/.mcp.json is written; the old one is /repo/real/mcp.json.eyelet-backup-2
+        added the entry to /repo/.mcp.json; the old file is saved to /repo/real/mcp.json.eyelet-backup-2
         --- stderr
-        Claude Code asks once before it starts a project's server.
+        Claude Code asks once before it starts the server of a project.
     "#]]
     .assert_eq(&setup(&tree, &["claude-code", "--write"]));
     assert!(tree.path().join(".mcp.json").is_symlink());

@@ -1,16 +1,18 @@
-//! What is seen on a terminal, through a pseudo terminal.
+//! Output on a terminal, through a pseudo terminal.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
 use expect_test::expect;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::{Value, json};
 use testkit::TempTree;
 use testkit::cli::{command, same};
 use testkit::eyelet_bin;
 
-/// Both ends of a terminal: whoever sits before it, and the screen of a program.
+/// Both ends of a pseudo terminal: the person's, and the program's.
 fn terminal() -> (File, File) {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&person).unwrap();
@@ -20,14 +22,14 @@ fn terminal() -> (File, File) {
     (File::from(person), screen)
 }
 
-/// What stdout shows where it is a terminal; escape characters as `ESC`.
+/// Runs a command with stdout on a terminal. Escape characters become `ESC`.
 fn on_a_terminal(command: &mut Command) -> String {
     let (mut person, screen) = terminal();
     let mut child = command.stdout(screen).stderr(Stdio::null()).spawn().unwrap();
-    // The command holds the terminal's other end until it is replaced; the reader waits for it.
+    // Close this process's copy of the terminal, or the read below never ends.
     command.stdout(Stdio::null());
     let mut shown = Vec::new();
-    // A terminal without a writer ends in an error, not in an end of file.
+    // Without a writer, reading from a terminal fails instead of reporting the end of the file.
     let _ = person.read_to_end(&mut shown);
     child.wait().unwrap();
     String::from_utf8_lossy(&shown).replace("\r\n", "\n").replace('\u{1b}', "ESC")
@@ -42,7 +44,7 @@ fn tree() -> TempTree {
 }
 
 #[test]
-fn a_listing_has_colours() {
+fn listing_has_colours() {
     let tree = tree();
     let shown = on_a_terminal(command(&tree).env("TERM", "xterm").arg("list-dir"));
     expect![[r#"
@@ -56,7 +58,7 @@ fn a_listing_has_colours() {
 }
 
 #[test]
-fn there_are_no_colours_where_they_are_not_wanted() {
+fn no_color_and_dumb_terminals_disable_colours() {
     let tree = tree();
     let expected = expect![[r#"
         Absolute path: /repo
@@ -74,7 +76,7 @@ fn there_are_no_colours_where_they_are_not_wanted() {
 }
 
 #[test]
-fn an_empty_no_color_says_nothing() {
+fn empty_no_color_keeps_colours() {
     let tree = tree();
     let mut command = command(&tree);
     command.env("TERM", "xterm").env("NO_COLOR", "").arg("list-dir");
@@ -82,7 +84,7 @@ fn an_empty_no_color_says_nothing() {
 }
 
 #[test]
-fn nothing_in_a_file_moves_the_cursor() {
+fn control_characters_of_a_file_are_escaped() {
     let tree = TempTree::new("");
     tree.file("a.txt", "tab\there \u{1b}[2J\u{7}\u{9b}31m\u{202e}\r\nend");
     expect![[r#"
@@ -100,7 +102,7 @@ fn nothing_in_a_file_moves_the_cursor() {
 }
 
 #[test]
-fn json_on_a_terminal_escapes_and_says_the_same() {
+fn json_on_a_terminal_is_escaped_and_equivalent() {
     let tree = TempTree::new("");
     tree.file("a.txt", "\u{1b}\u{7f}\u{9b}\u{202e}é\n");
     let json = ["call", "read", r#"{"path":"a.txt"}"#];
@@ -114,7 +116,7 @@ fn json_on_a_terminal_escapes_and_says_the_same() {
 }
 
 #[test]
-fn nothing_that_a_command_prints_moves_the_cursor() {
+fn control_characters_of_a_command_are_escaped() {
     let tree = TempTree::new("");
     let script = r"printf 'a\033[2Jb'";
     expect![[r#"
@@ -123,26 +125,87 @@ fn nothing_that_a_command_prints_moves_the_cursor() {
     .assert_eq(&on_a_terminal(command(&tree).args(["bash", script])));
 }
 
-#[test]
-fn who_starts_the_server_by_hand_is_told_what_it_serves_and_how_to_connect() {
-    let tree = tree();
+/// Starts the server on a terminal, sends Ctrl-D, and returns its stderr.
+fn banner(server: &mut Command) -> String {
     let (mut person, screen) = terminal();
-    let mut server = command(&tree);
-    server.args(["mcp", "--tools", "read,list_dir"]).stdin(screen);
+    server.stdin(screen);
     let child = server.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(server);
+    server.stdin(Stdio::null());
     // Ctrl-D
     person.write_all(b"\x04").unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
-    let said = String::from_utf8(output.stderr).unwrap();
-    let said = said.replace(&eyelet_bin().to_string_lossy().into_owned(), "eyelet");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn server_on_a_terminal_explains_how_to_connect() {
+    let tree = tree();
+    let shown = banner(command(&tree).args(["mcp", "--tools", "read,list_dir"]));
+    let shown = shown.replace(&*eyelet_bin().to_string_lossy(), "/bin/eyelet");
     expect![[r#"
-        eyelet serves list_dir, read over MCP on stdin and stdout
-        confined to /repo
-        connect a client: eyelet setup CLIENT --write, one of eyelet setup --list
-        or in its config: {"mcpServers":{"eyelet":{"command":"eyelet","args":["mcp"]}}}
-        it ends with the input: Ctrl-D
+        eyelet serves list_dir, read over MCP on stdin and stdout.
+        It is confined to /repo.
+        Press Ctrl-D to stop it.
+        To connect a client, add this entry to its config file:
+        {"mcpServers":{"eyelet":{"command":"/bin/eyelet","args":["mcp","--root","/repo"]}}}
+        Or run `/bin/eyelet setup CLIENT --write`; `/bin/eyelet setup --list` lists the clients.
     "#]]
-    .assert_eq(&tree.redact(&said));
+    .assert_eq(&tree.redact(&shown));
+    let home = tree.beside();
+    let shown = banner(command(&tree).arg("mcp").current_dir(&home));
+    expect!["No files are accessible; restart with --root DIR, or in a project."]
+        .assert_eq(shown.lines().nth(1).unwrap());
+}
+
+#[test]
+fn printed_client_entry_works_in_another_directory() {
+    let tree = TempTree::new("bin/\na \"quoted\"\u{202e} project/a.txt = one");
+    let link = tree.path().join("bin/eyelet");
+    symlink(eyelet_bin(), &link).unwrap();
+    let project = tree.path().join("a \"quoted\"\u{202e} project");
+    let mut server = command(&tree);
+    let shown = banner(server.args(["mcp", "--root"]).arg(&project));
+    let entry = |shown: &str| -> Value {
+        let line = shown.lines().find(|line| line.starts_with('{')).unwrap();
+        let entry: Value = serde_json::from_str(line).unwrap();
+        entry.pointer("/mcpServers/eyelet").unwrap().clone()
+    };
+    let printed = entry(&shown);
+    assert_eq!(printed["args"], json!(["mcp", "--root", project]));
+    let arguments = printed["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+    let mut child = Command::new(printed["command"].as_str().unwrap())
+        .args(arguments)
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let messages = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "read", "arguments": {"path": project.join("a.txt")},
+        }}),
+    ];
+    let mut stdin = child.stdin.take().unwrap();
+    for message in messages {
+        writeln!(stdin, "{message}").unwrap();
+    }
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let replies = String::from_utf8(output.stdout).unwrap();
+    assert!(replies.contains("\"serverInfo\":{\"name\":\"eyelet\""), "{replies}");
+    assert!(replies.contains("lines 1-1 of 1"), "{replies}");
+    // The entry names the symlink that the server was started with, also if it was found on the `PATH`.
+    let mut by_symlink = Command::new("eyelet");
+    by_symlink.env("PATH", tree.path().join("bin")).current_dir(tree.path()).arg("mcp");
+    assert_eq!(entry(&banner(&mut by_symlink))["command"], json!(link));
+    let mut by_symlink = Command::new("bin/eyelet");
+    by_symlink.current_dir(tree.path()).arg("mcp");
+    assert_eq!(entry(&banner(&mut by_symlink))["command"], json!(link));
 }

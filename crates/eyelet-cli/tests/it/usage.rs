@@ -1,4 +1,4 @@
-//! Wrong command lines: one line that says what to do, exit 2.
+//! Invalid command lines: one line on stderr, exit code 2.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,7 +8,7 @@ use testkit::TempTree;
 use testkit::cli::eyelet;
 
 #[test]
-fn a_wrong_command_line_is_told_in_one_line() {
+fn invalid_command_line_is_reported_in_one_line() {
     let tree = TempTree::new("a.txt = one");
     let wrong: &[&[&str]] = &[
         &[],
@@ -40,32 +40,32 @@ fn a_wrong_command_line_is_told_in_one_line() {
         &["--spill-bytes", "0", "limits"],
         &["read", "a\u{1b}[31m", "\u{202e}\n"],
     ];
-    let mut told = String::new();
+    let mut results = String::new();
     for arguments in wrong {
-        let said = eyelet(&tree, *arguments);
-        let line = said.strip_prefix("exit 2\n--- stderr\neyelet: ").expect(&said);
-        assert_eq!(line.matches('\n').count(), 1, "{said}");
-        told.push_str(&format!("{}\n  {line}", arguments.join(" ").escape_debug()));
+        let result = eyelet(&tree, *arguments);
+        let line = result.strip_prefix("exit 2\n--- stderr\neyelet: ").expect(&result);
+        assert_eq!(line.matches('\n').count(), 1, "{result}");
+        results.push_str(&format!("{}\n  {line}", arguments.join(" ").escape_debug()));
     }
     expect![[r#"
 
-          a command is missing; `eyelet --help` lists them
+          no command given; run `eyelet help` to list the commands
         --cwd .
-          'eyelet' requires a subcommand but one was not provided [subcommands: call, list-dir, grep-files, read, bash, mcp, tools, limits, doctor, setup, config, completions, man]; usage: eyelet [OPTIONS] <COMMAND>
+          'eyelet' requires a subcommand but one was not provided [subcommands: call, list-dir, grep-files, read, bash, mcp, tools, limits, doctor, setup, config, completions, man, help]; usage: eyelet [OPTIONS] <COMMAND>
         lst-dir
           unrecognized subcommand 'lst-dir'; a similar subcommand exists: 'list-dir'; usage: eyelet [OPTIONS] <COMMAND>
         list-dir --limt 3
           unexpected argument '--limt' found; a similar argument exists: '--limit'; usage: eyelet list-dir --limit <N> [DIR]
         list-dir --limit x
-          invalid value 'x' for '--limit <N>': expected a whole number from 0 to 18446744073709551615; `--help` tells more
+          invalid value 'x' for '--limit <N>': expected a whole number from 0 to 18446744073709551615; see `--help`
         list-dir --limit -1
-          invalid value '-1' for '--limit <N>': expected a whole number from 0 to 18446744073709551615; `--help` tells more
+          invalid value '-1' for '--limit <N>': expected a whole number from 0 to 18446744073709551615; see `--help`
         list-dir --limit 18446744073709551616
-          invalid value '18446744073709551616' for '--limit <N>': expected a whole number from 0 to 18446744073709551615; `--help` tells more
+          invalid value '18446744073709551616' for '--limit <N>': expected a whole number from 0 to 18446744073709551615; see `--help`
         list-dir a b
           unexpected argument 'b' found; usage: eyelet list-dir [OPTIONS] [DIR]
         list-dir 
-          a value is required for '[DIR]' but none was supplied; `--help` tells more
+          a value is required for '[DIR]' but none was supplied; see `--help`
         grep-files
           the following required arguments were not provided: <PATTERN>; usage: eyelet grep-files <PATTERN> [PATH]
         grep-files -x
@@ -73,13 +73,13 @@ fn a_wrong_command_line_is_told_in_one_line() {
         read
           the following required arguments were not provided: <FILE>; usage: eyelet read <FILE>
         read 
-          a value is required for '<FILE>' but none was supplied; `--help` tells more
+          a value is required for '<FILE>' but none was supplied; see `--help`
         bash
           the following required arguments were not provided: <COMMAND>; usage: eyelet bash <COMMAND>
         bash echo two
           unexpected argument 'two' found; usage: eyelet bash [OPTIONS] <COMMAND>
         bash true --keep middle
-          invalid value 'middle' for '--keep <PART>' [possible values: head, tail, both]; `--help` tells more
+          invalid value 'middle' for '--keep <PART>' [possible values: head, tail, both]; see `--help`
         call
           the following required arguments were not provided: <TOOL> <JSON>; usage: eyelet call <TOOL> <JSON>
         call read
@@ -87,41 +87,41 @@ fn a_wrong_command_line_is_told_in_one_line() {
         call read {} {}
           unexpected argument '{}' found; usage: eyelet call [OPTIONS] <TOOL> <JSON>
         tools --format xml
-          invalid value 'xml' for '--format <FORMAT>' [possible values: mcp, openai, anthropic]; `--help` tells more
+          invalid value 'xml' for '--format <FORMAT>' [possible values: mcp, openai, anthropic]; see `--help`
         limits --json --markdown
           the argument '--json' cannot be used with '--markdown'; usage: eyelet limits --json
         completions tcsh
           invalid value 'tcsh' for '<SHELL>' [possible values: bash, elvish, fish, powershell, zsh]; a similar value exists: 'zsh'
         --cwd gone list-dir
-          --cwd needs a directory that can be opened, not `gone`: No such file or directory (os error 2)
+          --cwd: cannot open the directory `gone`: No such file or directory (os error 2)
         --cwd a.txt call read {}
-          --cwd needs a directory that can be opened, not `a.txt`: not a directory
+          --cwd: cannot open the directory `a.txt`: not a directory
         --root gone call read {}
-          --root needs a directory that can be opened, not `gone`: No such file or directory (os error 2)
+          --root: cannot open the directory `gone`: No such file or directory (os error 2)
         --root a.txt read a.txt
-          --root needs a directory that can be opened, not `a.txt`: Not a directory (os error 20)
+          --root: cannot open the directory `a.txt`: Not a directory (os error 20)
         --spill-bytes 0 limits
-          invalid value '0' for '--spill-bytes <N>': 0 is not in 1..18446744073709551615; `--help` tells more
+          invalid value '0' for '--spill-bytes <N>': 0 is not in 1..18446744073709551615; see `--help`
         read a\u{1b}[31m \u{202e}\n
           unexpected argument '\u{202e} ' found; usage: eyelet read [OPTIONS] <FILE>
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&results);
 }
 
 #[test]
-fn a_path_that_is_not_utf8_is_told() {
+fn path_that_is_not_utf8_is_an_error() {
     let tree = TempTree::new("");
     let path = OsStr::from_bytes(b"caf\xe9");
     expect![[r#"
         exit 2
         --- stderr
-        eyelet: FILE must be UTF-8, and `/repo/caf�` is not; give it a name that is
+        eyelet: FILE is not valid UTF-8: `/repo/caf�`; use a path that is
     "#]]
     .assert_eq(&eyelet(&tree, [OsStr::new("read"), path]));
     let words = [OsStr::new("grep-files"), OsStr::new("one"), path];
     expect![[r#"
         exit 2
         --- stderr
-        eyelet: PATH must be UTF-8, and `/repo/caf�` is not; give it a name that is
+        eyelet: PATH is not valid UTF-8: `/repo/caf�`; use a path that is
     "#]]
     .assert_eq(&eyelet(&tree, words));
     let words = [OsStr::new("bash"), path];
@@ -133,7 +133,7 @@ fn a_path_that_is_not_utf8_is_told() {
 }
 
 #[test]
-fn a_working_directory_that_is_gone_is_told() {
+fn missing_working_directory_is_an_error() {
     let tree = TempTree::new("d/");
     let script = r#"cd d && rmdir ../d && "$0" list-dir"#;
     let output = std::process::Command::new("sh")
@@ -144,6 +144,6 @@ fn a_working_directory_that_is_gone_is_told() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     expect![[r#"
-        eyelet: the working directory is gone (No such file or directory (os error 2)); name one with --cwd
+        eyelet: cannot determine the working directory: No such file or directory (os error 2); set one with --cwd DIR
     "#]].assert_eq(&String::from_utf8_lossy(&output.stderr));
 }

@@ -1,4 +1,4 @@
-//! Where the answer cannot be written.
+//! Output that cannot be written.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use testkit::TempTree;
 use testkit::cli::{command, same};
 
 #[test]
-fn a_reader_that_went_away_is_no_error() {
+fn closed_pipe_is_not_an_error() {
     let tree = TempTree::new("");
     tree.file("long.txt", "line\n".repeat(2000));
     let listing: &[&str] = &["list-dir"];
@@ -22,11 +22,11 @@ fn a_reader_that_went_away_is_no_error() {
 }
 
 #[test]
-fn a_full_disk_is_told() {
+fn full_disk_is_an_error() {
     let tree = TempTree::new("a.txt = one");
     let listing: &[&str] = &["list-dir"];
     let call: &[&str] = &["call", "read", r#"{"path":"a.txt"}"#];
-    let told = [listing, call, &["read", "a.txt"], &["--help"], &["completions", "bash"]].map(
+    let errors = [listing, call, &["read", "a.txt"], &["--help"], &["completions", "bash"]].map(
         |arguments| {
             let full = File::options().write(true).open("/dev/full").unwrap();
             let output = command(&tree).args(arguments).stdout(full).output().unwrap();
@@ -35,13 +35,13 @@ fn a_full_disk_is_told() {
         },
     );
     expect![[r#"
-        eyelet: cannot write the answer: No space left on device (os error 28)
+        eyelet: cannot write the output: No space left on device (os error 28)
     "#]]
-    .assert_eq(&same(told));
+    .assert_eq(&same(errors));
 }
 
 #[test]
-fn a_full_disk_under_stderr_does_not_change_the_exit_code() {
+fn unwritable_stderr_does_not_change_the_exit_code() {
     let tree = TempTree::new("");
     let full = File::options().write(true).open("/dev/full").unwrap();
     let status =

@@ -100,7 +100,7 @@ fn tools_flag_limits_the_offered_tools() {
     expect![[r#"
         exit 2
         --- stderr
-        eyelet: --tools names `reed`; there are list_dir, grep_files, read, bash
+        eyelet: --tools: unknown tool `reed`; known tools: list_dir, grep_files, read, bash
     "#]]
     .assert_eq(&eyelet(&tree(), ["mcp", "--tools", "reed"]));
     let tree = tree();
@@ -248,7 +248,7 @@ fn without_a_project_no_path_is_accessible_until_a_root_is_given() {
         server.initialize("test", &json!({}));
         let said = server.error("read", json!({"path": tree.at("notes.txt")}));
         assert!(
-            said.contains("outside the roots, there are none; --root DIR at the start adds one"),
+            said.contains("is not accessible: no roots are configured; restart with --root DIR or"),
             "{said}"
         );
         let mut server =

@@ -35,17 +35,18 @@ pub(super) fn execute(
 fn prepare(request: &SandboxRequest, tier: Option<Tier>) -> Result<(), String> {
     let because = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     // A session of its own: no terminal, and a process group that can be signalled.
-    rustix::process::setsid().map_err(|error| format!("a session of its own: {error}"))?;
+    rustix::process::setsid().map_err(|error| format!("cannot create a session: {error}"))?;
     sys::reset_signals();
-    privileges::limit_core().map_err(because("no core dumps"))?;
+    privileges::limit_core().map_err(because("cannot disable core dumps"))?;
     // Both supervisor processes may be killed at once; then at least this one dies too.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| format!("the death signal: {error}"))?;
+        .map_err(|error| format!("cannot set the parent death signal: {error}"))?;
     let Some(tier) = tier else { return Ok(()) };
-    privileges::limit_processes(tier).map_err(because("a limit of processes"))?;
+    privileges::limit_processes(tier).map_err(because("cannot limit the number of processes"))?;
     landlock::apply(request, tier)?;
-    privileges::drop_capabilities(request).map_err(because("dropping capabilities"))?;
-    seccomp::apply(tier, request.network).map_err(|error| format!("seccomp: {error}"))
+    privileges::drop_capabilities(request).map_err(because("cannot drop capabilities"))?;
+    seccomp::apply(tier, request.network)
+        .map_err(|error| format!("cannot apply the seccomp filter: {error}"))
 }
 
 fn command(request: &SandboxRequest, tier: Option<Tier>, program: &Program) -> Command {

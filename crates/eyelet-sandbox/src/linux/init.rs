@@ -94,7 +94,7 @@ impl Init<'_> {
         let is_first = self.tier == Some(Tier::Namespaces);
         let death = if is_first { Signal::KILL } else { Signal::TERM };
         set_parent_process_death_signal(Some(death))
-            .map_err(|error| failed("the death signal", error.into()))?;
+            .map_err(|error| failed("cannot set the parent death signal", error.into()))?;
         if is_first {
             let entered = self
                 .mapped
@@ -106,12 +106,12 @@ impl Init<'_> {
             })?;
         } else {
             set_child_subreaper(Some(getpid()))
-                .map_err(|error| failed("taking in orphans", error.into()))?;
+                .map_err(|error| failed("cannot become a subreaper", error.into()))?;
         }
         let ready: Setup = Ok(());
         framed(&ready)
             .and_then(|ready| self.channel.write_all(&ready))
-            .map_err(|error| failed("the outer process", error))
+            .map_err(|error| failed("cannot report to the monitor", error))
     }
 
     fn supervise(&mut self) -> io::Result<()> {
@@ -197,7 +197,7 @@ impl Init<'_> {
     }
 }
 
-/// What the other side of a connection asks for.
+/// What the other side of a connection requests.
 pub(super) enum StopRequest {
     None,
     /// Terminate the command, then kill it.
@@ -229,7 +229,7 @@ pub(super) fn report(control: &UnixStream, message: &Message) {
     }
 }
 
-/// Closes this process's copies of the command's outputs, so that the pipes end with the command.
+/// Closes this process's copies of the command's outputs: the pipes must close with the command.
 pub(super) fn release_outputs() -> io::Result<()> {
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;

@@ -42,7 +42,7 @@ pub(super) fn apply(request: &SandboxRequest, tier: Tier) -> Result<(), String> 
         return match (tier, request.strictness) {
             (Tier::Namespaces, Strictness::Ordinary) => Ok(()),
             (Tier::Namespaces, Strictness::Strict) | (Tier::Landlock, _) => Err(format!(
-                "Landlock of version {MIN_LANDLOCK} is needed, and the kernel has {kernel}"
+                "Landlock version {MIN_LANDLOCK} or later is required; the kernel has version {kernel}"
             )),
         };
     }
@@ -52,7 +52,7 @@ pub(super) fn apply(request: &SandboxRequest, tier: Tier) -> Result<(), String> 
     let ruleset = rules.add(ruleset).map_err(|error| format!("Landlock: {error}"))?;
     let status = ruleset.restrict_self().map_err(|error| describe(&error))?;
     if status.ruleset == landlock::RulesetStatus::NotEnforced {
-        return Err("Landlock is not enforced".to_owned());
+        return Err("the kernel does not enforce Landlock".to_owned());
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ fn run() -> io::Result<()> {
     sys::close_others_on_exec()?;
     let signals = sys::signal_fd(&[Signal::TERM, Signal::INT, Signal::HUP])?;
     set_parent_process_death_signal(Some(Signal::TERM))?;
-    // Leave the caller's process group, so that Ctrl-C in its terminal does not signal the command.
+    // Leave the caller's process group: Ctrl-C in its terminal must not signal the command.
     let _ = setsid();
     set_child_subreaper(Some(getpid()))?;
     let request: SandboxRequest = read_framed(&control)?;
@@ -102,7 +102,7 @@ fn check(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
         return Err("--deny cannot be enforced without namespaces".to_owned());
     }
     if request.roots.iter().any(|root| root.path.parent().is_none()) {
-        return Err("a root of `/` leaves nothing to protect".to_owned());
+        return Err("the root `/` would make every file writable".to_owned());
     }
     if tier == Tier::Landlock {
         let is_in_a_root = |path: &std::path::PathBuf| {
@@ -110,17 +110,17 @@ fn check(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
         };
         let hidden = request.hidden.iter().filter_map(|path| resolve::real(&path.0).transpose());
         let hidden: io::Result<Vec<_>> = hidden.collect();
-        let hidden = hidden.map_err(|error| format!("what is hidden: {error}"))?;
+        let hidden = hidden.map_err(|error| format!("cannot resolve the denied paths: {error}"))?;
         if let Some(path) = hidden.into_iter().find(is_in_a_root) {
             let path = path.display();
-            return Err(format!("{path} lies in a root and cannot be hidden without namespaces"));
+            return Err(format!("{path} is inside a root and cannot be hidden without namespaces"));
         }
     }
     if request.strictness == Strictness::Strict {
         let mut gaps = machine(None).gaps(tier);
         gaps.retain(|gap| gap.is_refused_by_strict);
         if let Some(gap) = gaps.first() {
-            return Err(format!("--strict does not accept that {}", gap.what));
+            return Err(format!("strict mode does not accept this gap: {}", gap.what));
         }
     }
     Ok(())
@@ -137,16 +137,18 @@ fn start_in(
     };
     let guard = match tier.filter(|_| request.program.is_some()) {
         Some(tier) => Some(
-            Guard::new(request, tier).map_err(|error| failed("protected paths", error, false))?,
+            Guard::new(request, tier)
+                .map_err(|error| failed("cannot record the protected paths", error, false))?,
         ),
         None => None,
     };
     let flags = if tier == Some(Tier::Namespaces) { namespaces::clone_flags(request) } else { 0 };
     let mapped = (flags & libc::CLONE_NEWUSER != 0).then(namespaces::identity);
-    let (channel, theirs) =
-        UnixStream::pair().map_err(|error| failed("a line to the inner process", error, false))?;
-    let control =
-        control.try_clone().map_err(|error| failed("the line to the caller", error, false))?;
+    let (channel, theirs) = UnixStream::pair()
+        .map_err(|error| failed("cannot connect to the init process", error, false))?;
+    let control = control
+        .try_clone()
+        .map_err(|error| failed("cannot duplicate the connection to the caller", error, false))?;
     let init = match sys::fork_into(flags) {
         Ok(Forked::Child) => {
             drop(channel);
@@ -157,7 +159,7 @@ fn start_in(
         Ok(Forked::Parent(pid)) => pid,
         Err(error) => {
             let is_refusal = namespaces::is_refusal(&error);
-            return Err(failed("new namespaces", error, is_refusal));
+            return Err(failed("cannot create namespaces", error, is_refusal));
         }
     };
     drop(theirs);
@@ -175,7 +177,7 @@ fn start_in(
         Err(error) => {
             let _ = kill_process(init, Signal::KILL);
             reap(init);
-            Err(failed("the inner process", error, false))
+            Err(failed("the init process failed", error, false))
         }
     }
 }

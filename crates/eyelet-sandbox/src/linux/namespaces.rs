@@ -82,7 +82,7 @@ pub(super) fn clone_flags(request: &SandboxRequest) -> libc::c_int {
 /// Maps user and group to themselves in a new user namespace. Both are the IDs outside of it.
 pub(super) fn map_user(user: u32, group: u32) -> Result<(), Failure> {
     let write = |file: &str, text: &str| {
-        fs::write(file, text).map_err(Failure::at(format!("writing {file}")))
+        fs::write(file, text).map_err(Failure::at(format!("cannot write {file}")))
     };
     write("/proc/self/setgroups", "deny")?;
     write("/proc/self/uid_map", &format!("{user} {user} 1"))?;
@@ -97,12 +97,13 @@ pub(super) fn identity() -> (u32, u32) {
 /// Mounts everything. This process must be the first in its namespaces.
 pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
     let layout = Layout::new(request, Tier::Namespaces);
-    let here = rustix::process::getcwd(Vec::new()).map_err(Failure::at("the working directory"))?;
+    let here = rustix::process::getcwd(Vec::new())
+        .map_err(Failure::at("cannot open the working directory"))?;
     let here = PathBuf::from(std::ffi::OsString::from_vec(here.into_bytes()));
-    let before = rustix::fs::stat(".").map_err(Failure::at("the working directory"))?;
+    let before = rustix::fs::stat(".").map_err(Failure::at("cannot open the working directory"))?;
 
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .map_err(Failure::at("making mounts private"))?;
+        .map_err(Failure::at("cannot make mounts private"))?;
     let mut roots = request.roots.iter().map(DetachedMount::new).collect::<Result<Vec<_>, _>>()?;
     // Parents first, so that no root covers another.
     roots.sort_by_key(|root| root.path.components().count());
@@ -114,7 +115,7 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
 
     let everything = READ_ONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
     sys::add_mount_attributes(CWD, c"/", RECURSIVE, everything)
-        .map_err(Failure::at("making mounts read-only"))?;
+        .map_err(Failure::at("cannot make mounts read-only"))?;
     if let Some(temp) = temp {
         temp.restrict(libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV)?;
         let target = if layout.covers_tmp { Path::new(TMP) } else { &temp.path };
@@ -140,7 +141,7 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
     mount_dev(&devices)?;
     mount_proc()?;
     if request.network == Network::Off {
-        sys::bring_up_loopback().map_err(Failure::at("the loopback network"))?;
+        sys::bring_up_loopback().map_err(Failure::at("cannot bring up the loopback interface"))?;
     }
     protect(request)?;
     for path in &request.hidden {
@@ -149,12 +150,15 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
 
     let inside = layout.inside(&here);
     std::env::set_current_dir(&inside).map_err(|error| {
-        Failure::at(format!("entering {}", inside.display()))(error).not_a_refusal()
+        Failure::at(format!("cannot enter {}", inside.display()))(error).not_a_refusal()
     })?;
-    let after = rustix::fs::stat(".").map_err(Failure::at("the working directory"))?;
+    let after = rustix::fs::stat(".").map_err(Failure::at("cannot open the working directory"))?;
     if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino) {
-        let error = io::Error::other("it is not the one that was checked");
-        return Err(Failure { what: format!("the working directory {}", inside.display()), error });
+        let error = io::Error::other("it was replaced after the check");
+        return Err(Failure {
+            what: format!("cannot use the working directory {}", inside.display()),
+            error,
+        });
     }
     Ok(())
 }
@@ -170,14 +174,15 @@ impl DetachedMount {
     fn new(place: &Place) -> Result<Self, Failure> {
         let path = place.path.clone();
         if path.parent().is_none() {
-            let error = io::Error::other("a root of `/` leaves nothing to protect");
-            return Err(Failure { what: "the roots".to_owned(), error });
+            let error = io::Error::other("it would make every file writable");
+            return Err(Failure { what: "cannot use the root `/`".to_owned(), error });
         }
         let tree = copy(&path)?;
-        let found = rustix::fs::fstat(&tree).map_err(Failure::at(path.display().to_string()))?;
+        let found = rustix::fs::fstat(&tree)
+            .map_err(Failure::at(format!("cannot open {}", path.display())))?;
         if (found.st_dev, found.st_ino) != place.identity {
-            let error = io::Error::other("it is not the one that was checked");
-            return Err(Failure { what: path.display().to_string(), error });
+            let error = io::Error::other("it was replaced after the check");
+            return Err(Failure { what: format!("cannot use {}", path.display()), error });
         }
         Ok(DetachedMount { path, identity: place.identity, tree })
     }
@@ -185,14 +190,14 @@ impl DetachedMount {
     fn restrict(&self, attributes: u64) -> Result<(), Failure> {
         let flags = libc::AT_EMPTY_PATH | RECURSIVE;
         sys::add_mount_attributes(self.tree.as_fd(), c"", flags, attributes)
-            .map_err(Failure::at(format!("restricting {}", self.path.display())))
+            .map_err(Failure::at(format!("cannot restrict {}", self.path.display())))
     }
 
     /// Mounts the directory at its original path. If the private temp directory covers `/tmp`, creates
     /// the path there first.
     fn attach(self, layout: &Layout<'_>) -> Result<(), Failure> {
         let failed =
-            |error| Failure { what: format!("putting {} back", self.path.display()), error };
+            |error| Failure { what: format!("cannot mount {}", self.path.display()), error };
         let below_tmp = self.path.strip_prefix(TMP).ok().filter(|_| layout.covers_tmp);
         let target = match below_tmp {
             Some(below) => make_path(below).map_err(|error| failed(error).not_a_refusal())?,
@@ -200,7 +205,7 @@ impl DetachedMount {
                 let target = open_without_links(&self.path).map_err(failed)?;
                 let found = rustix::fs::fstat(&target).map_err(|error| failed(error.into()))?;
                 if (found.st_dev, found.st_ino) != self.identity {
-                    return Err(failed(io::Error::other("something else stands there")));
+                    return Err(failed(io::Error::other("it was replaced after the check")));
                 }
                 target
             }
@@ -214,7 +219,7 @@ fn copy(path: &Path) -> Result<OwnedFd, Failure> {
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE
         | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
-    open_tree(CWD, path, flags).map_err(Failure::at(path.display().to_string()))
+    open_tree(CWD, path, flags).map_err(Failure::at(format!("cannot open {}", path.display())))
 }
 
 fn move_onto(tree: &OwnedFd, target: BorrowedFd<'_>) -> io::Result<()> {
@@ -223,7 +228,7 @@ fn move_onto(tree: &OwnedFd, target: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 fn mount_tree(tree: &OwnedFd, target: &Path) -> Result<(), Failure> {
-    let failed = |error| Failure { what: format!("mounting {}", target.display()), error };
+    let failed = |error| Failure { what: format!("cannot mount {}", target.display()), error };
     let handle = open_without_links(target).map_err(failed)?;
     move_onto(tree, handle.as_fd()).map_err(failed)
 }
@@ -267,14 +272,14 @@ fn devices() -> Result<Vec<(&'static str, OwnedFd)>, Failure> {
 }
 
 fn mount_new(kind: &str, target: &str, flags: MountFlags, options: &str) -> Result<(), Failure> {
-    let failed = || format!("mounting {kind} at {target}");
+    let failed = || format!("cannot mount {kind} at {target}");
     let options = CString::new(options).map_err(Failure::at(failed()))?;
     mount(kind, target, kind, flags, options.as_c_str()).map_err(Failure::at(failed()))
 }
 
 /// Mounts a private `/dev` that has only the harmless devices.
 fn mount_dev(devices: &[(&str, OwnedFd)]) -> Result<(), Failure> {
-    let failed = || Failure::at("making /dev");
+    let failed = || Failure::at("cannot set up /dev");
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_new("tmpfs", "/dev", flags, "mode=0755,size=64k")?;
     for (name, tree) in devices {
@@ -307,11 +312,11 @@ fn mount_proc() -> Result<(), Failure> {
     if has_own_pid_limit() {
         let most = max_processes().to_string();
         fs::write("/proc/sys/kernel/pid_max", most)
-            .map_err(Failure::at("limiting the number of processes"))?;
+            .map_err(Failure::at("cannot limit the number of processes"))?;
     }
     // Otherwise root could change kernel settings.
     sys::add_mount_attributes(CWD, c"/proc", 0, READ_ONLY)
-        .map_err(Failure::at("making /proc read-only"))
+        .map_err(Failure::at("cannot make /proc read-only"))
 }
 
 /// Whether `pid_max` applies per process namespace. Before Linux 6.14 it applies to the whole machine
@@ -330,7 +335,7 @@ fn protect(request: &SandboxRequest) -> Result<(), Failure> {
         return Ok(());
     }
     let repositories = Repositories::of(request)
-        .map_err(Failure::at("repositories"))
+        .map_err(Failure::at("cannot find the repositories"))
         .map_err(Failure::not_a_refusal)?;
     for folder in &repositories.folders {
         mount_tree(&copy(folder)?, folder)?;
@@ -362,29 +367,31 @@ fn make_read_only(request: &SandboxRequest, path: &Path) -> Result<(), Failure> 
     let tree = copy(&real)?;
     let flags = libc::AT_EMPTY_PATH | RECURSIVE;
     sys::add_mount_attributes(tree.as_fd(), c"", flags, READ_ONLY)
-        .map_err(Failure::at(format!("protecting {}", real.display())))?;
+        .map_err(Failure::at(format!("cannot protect {}", real.display())))?;
     mount_tree(&tree, &real)
 }
 
 /// The path without symlinks, if it exists.
 fn real(path: &Path) -> Result<Option<PathBuf>, Failure> {
-    resolve::real(path)
-        .map_err(|error| Failure::at(path.display().to_string())(error).not_a_refusal())
+    resolve::real(path).map_err(|error| {
+        Failure::at(format!("cannot open {}", path.display()))(error).not_a_refusal()
+    })
 }
 
 /// Covers a file or directory with an empty one.
 fn hide(path: &Path) -> Result<(), Failure> {
     // A missing or inaccessible path needs no cover.
     let Some(real) = real(path)? else { return Ok(()) };
-    let found = resolve::at(&real)
-        .map_err(|error| Failure::at(real.display().to_string())(error).not_a_refusal())?;
+    let found = resolve::at(&real).map_err(|error| {
+        Failure::at(format!("cannot open {}", real.display()))(error).not_a_refusal()
+    })?;
     let Some(found) = found else { return Ok(()) };
     if found.is_dir() {
         let flags =
             MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
         let target = real.to_string_lossy();
         mount("tmpfs", real.as_path(), "tmpfs", flags, c"mode=0555,size=4k")
-            .map_err(Failure::at(format!("hiding {target}")))
+            .map_err(Failure::at(format!("cannot hide {target}")))
     } else {
         mount_tree(&copy(Path::new("/dev/null"))?, &real)
     }

@@ -64,7 +64,7 @@ pub(super) fn drop_capabilities(request: &SandboxRequest) -> io::Result<()> {
         is_there && !kept.contains(capability)
     };
     if had.effective.contains(CapabilitySet::SETPCAP) && (0..64).any(is_left) {
-        return Err(io::Error::other("capabilities could not be dropped"));
+        return Err(io::Error::other("some capabilities remain"));
     }
     let _ = clear_ambient_capability_set();
     set_capabilities(
@@ -74,7 +74,7 @@ pub(super) fn drop_capabilities(request: &SandboxRequest) -> io::Result<()> {
     set_no_new_privs(true)?;
     let left = capabilities(None)?;
     if left.effective != kept || left.permitted != kept {
-        return Err(io::Error::other("capabilities could not be dropped"));
+        return Err(io::Error::other("some capabilities remain"));
     }
     Ok(())
 }

@@ -151,7 +151,7 @@ pub(super) fn is_absence(error: &io::Error) -> bool {
 }
 
 fn too_much() -> io::Error {
-    io::Error::other(format!("more than {MAX_BYTES} bytes or {MAX_ENTRIES} files to protect"))
+    io::Error::other(format!("they exceed {MAX_BYTES} bytes or {MAX_ENTRIES} files"))
 }
 
 /// 64 random bits as text, for a name that nobody has.

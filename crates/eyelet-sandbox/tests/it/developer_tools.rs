@@ -1,9 +1,9 @@
-//! Ordinary work in the sandbox, with the real programs.
+//! Ordinary development work in the sandbox, with the real programs.
 
 use std::path::PathBuf;
 use testkit::workspace::{TIERS, Workspace};
 
-/// A workspace whose commands find the toolchains of whoever runs the tests.
+/// A workspace whose commands find the toolchains of the user who runs the tests.
 fn workshop(description: &str) -> Workspace {
     let mut workspace = Workspace::new(description);
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
@@ -20,13 +20,13 @@ fn workshop(description: &str) -> Workspace {
 }
 
 #[test]
-fn git_adds_commits_and_compares() {
+fn git_add_commit_and_diff_work() {
     for tier in TIERS {
         let workspace = workshop("file = one\\n");
         let git = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; ";
         workspace
             .stdout(tier, &format!("{git} git init -q . && git add . && git commit -qm first"));
-        // Now the repository exists, and its settings are protected.
+        // Now the repository exists, and its config is protected.
         let said = workspace.stdout(
             tier,
             &format!(
@@ -70,14 +70,14 @@ fn python_creates_environments_and_temp_files() {
         );
         assert_eq!(said, "y\n", "{tier:?}");
     }
-    // Semaphores need a shared memory of their own.
+    // Semaphores require shared memory.
     let pool = "python3 -c 'import multiprocessing as m; print(m.Pool(2).map(abs, [-1, 2]))'";
     assert_eq!(workshop("").stdout(TIERS[0], pool), "[1, 2]\n");
 }
 
 #[test]
 #[ignore = "extended: needs pytest from PyPI"]
-fn pytest_gets_its_temp_directories() {
+fn pytest_can_use_its_temp_directories() {
     if testkit::lacks("python3") {
         return;
     }
@@ -90,7 +90,7 @@ fn pytest_gets_its_temp_directories() {
              def test_streams(capfd): subprocess.run(['echo', 'z'], check=True); assert capfd.readouterr().out == 'z\\\\n'\\n\
              def test_where(tmp_path): assert str(tmp_path).startswith(os.environ['TMPDIR'] + '/')\\n",
         );
-        // Wherever it is installed, the workspace is seen.
+        // The workspace is readable, wherever pytest is installed.
         let mut copied = std::process::Command::new("cp");
         copied.arg("-r").arg(testkit::pytest()).arg(workspace.at("lib"));
         assert!(copied.status().unwrap().success());
@@ -130,7 +130,7 @@ fn make_runs_jobs() {
 }
 
 #[test]
-fn shells_can_use_here_documents_and_substitutions() {
+fn shells_support_here_documents_substitutions_and_temp_files() {
     let workspace = workshop("");
     for tier in TIERS {
         let said = workspace.stdout(

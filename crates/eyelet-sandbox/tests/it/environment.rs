@@ -1,4 +1,4 @@
-//! Where a server finds itself: in a directory that goes away, in a container that allows little.
+//! Unusual environments: a working directory that is removed, and restricted containers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ use testkit::mcp_client::Server;
 use testkit::workspace::{FIRST, SUPERVISED, Workspace};
 
 #[test]
-fn a_removed_working_directory_is_reported_as_not_found() {
+fn a_removed_working_directory_is_not_found() {
     for flags in SUPERVISED {
         let workspace = Workspace::new("w/sub/");
         let mut eyelet = command(&workspace.tree);
@@ -28,7 +28,7 @@ fn a_removed_working_directory_is_reported_as_not_found() {
         let mut server = Server::run(&mut eyelet);
         server.initialize("test", &json!({}));
         server.text("bash", json!({ "command": "true", "cwd": "sub" }));
-        // The second time another directory has its name, which is not the one that was served.
+        // The second time, another directory has the same name.
         for is_back in [false, true] {
             fs::remove_dir_all(workspace.at("w")).unwrap();
             if is_back {
@@ -36,7 +36,7 @@ fn a_removed_working_directory_is_reported_as_not_found() {
             }
             for cwd in ["", "sub", "."] {
                 let told = server.error("bash", json!({ "command": "echo x > made", "cwd": cwd }));
-                assert!(told.starts_with("cwd `"), "{flags:?} {told}");
+                assert!(told.starts_with("cannot use cwd `"), "{flags:?} {told}");
                 assert!(told.ends_with("No such file or directory (os error 2)"), "{told}");
             }
             if !is_back {
@@ -47,7 +47,7 @@ fn a_removed_working_directory_is_reported_as_not_found() {
     }
 }
 
-/// A turn under this policy whose commands are supervised by `script`.
+/// A turn with this policy, whose supervisor is the workspace's file `supervisor`.
 fn supervised_by(workspace: &Workspace, policy: SandboxPolicy, tier: Tier) -> TurnContext {
     let settings = SandboxSettings::new(Supervisor::at(workspace.at("supervisor")))
         .with_tier(TierChoice::Only(tier));
@@ -61,7 +61,7 @@ fn supervised_by(workspace: &Workspace, policy: SandboxPolicy, tier: Tier) -> Tu
 #[test]
 fn a_directory_removed_before_the_start_is_not_found() {
     let workspace = Workspace::new("w/");
-    // It takes the directory away when it was chosen, and entered, and nothing was started in it.
+    // Removes the directory after eyelet entered it and before the command starts.
     let script = format!(
         "#!/bin/sh\n/bin/rmdir '{}'\nexec '{}' \"$@\"\n",
         workspace.at("w/sub").display(),
@@ -82,7 +82,7 @@ fn a_directory_removed_before_the_start_is_not_found() {
         let error = Bash.run(args, &turn).unwrap_err();
         let shown = workspace.at("w/sub");
         let message = format!(
-            "cwd `{}` cannot be used: {}",
+            "cannot use cwd `{}`: {}",
             shown.display(),
             "No such file or directory (os error 2)"
         );
@@ -92,7 +92,7 @@ fn a_directory_removed_before_the_start_is_not_found() {
 }
 
 #[test]
-fn an_error_names_the_removed_root() {
+fn a_removed_root_is_named_in_the_error() {
     let workspace = Workspace::new("w/\nother/");
     std::os::unix::fs::symlink(eyelet_bin(), workspace.at("supervisor")).unwrap();
     for tier in [Tier::Namespaces, Tier::Landlock] {
@@ -101,7 +101,7 @@ fn an_error_names_the_removed_root() {
         fs::remove_dir(workspace.at("other")).unwrap();
         let error = Bash.run(BashArgs::new("true"), &turn).unwrap_err();
         let message = format!(
-            "command could not be run: the root `{}` was removed",
+            "cannot run the command: the root `{}` was removed",
             workspace.at("other").display()
         );
         assert_eq!((error.code, error.message), (ErrorCode::NotFound, message), "{tier:?}");
@@ -109,8 +109,8 @@ fn an_error_names_the_removed_root() {
     }
 }
 
-/// Refuses these calls to this thread and everything that it starts: a call, and the mask of the
-/// flags in its first argument that are refused, where not all of it is.
+/// Denies system calls to this thread and its children. If a call has a mask, only the calls with one
+/// of these flags in the first argument are denied.
 fn refuse(calls: &[(i64, Option<u64>)], error: Errno) {
     let rule = |flag: u64| {
         let how = SeccompCmpOp::MaskedEq(flag);
@@ -132,7 +132,7 @@ fn refuse(calls: &[(i64, Option<u64>)], error: Errno) {
     apply_filter(&program).unwrap();
 }
 
-/// What the usual profile of containers refuses to those without the rights of an administrator.
+/// Denies the system calls that the default seccomp profile of containers denies.
 fn refuse_as_containers_do() {
     const NEW_NAMESPACES: u64 = 0x7e02_0000;
     let whole = [
@@ -156,8 +156,8 @@ fn refuse_as_containers_do() {
     refuse(&[(libc::SYS_clone3, None)], Errno::NOSYS);
 }
 
-/// Goes into a container before the test: other namespaces, another root, fewer capabilities. The
-/// one who started the tests need not be root.
+/// Enters a container before the test: new namespaces, another root directory, fewer capabilities.
+/// Does not require root.
 const CONTAINER: &str = r#"
     PATH=$PATH:/usr/sbin:/sbin # chroot
     eyelet=${EYELET_TEST_BIN:-$(dirname "$0")/../eyelet}
@@ -179,14 +179,14 @@ const CONTAINER: &str = r#"
     exit $?
 "#;
 
-/// Runs `body` in such a container, in a process of its own.
+/// Runs `body` in such a container, in its own process.
 fn in_container(test: &str, body: impl FnOnce()) {
     testkit::in_own_process_after(CONTAINER, test, body);
 }
 
 #[test]
-fn a_container_without_namespaces_uses_the_second_tier() {
-    let name = "environment::a_container_without_namespaces_uses_the_second_tier";
+fn without_namespaces_in_a_container_the_second_tier_works() {
+    let name = "environment::without_namespaces_in_a_container_the_second_tier_works";
     in_container(name, || {
         refuse_as_containers_do();
         let workspace = Workspace::new(".mcp.json = kept");
@@ -202,13 +202,13 @@ fn a_container_without_namespaces_uses_the_second_tier() {
         assert!(!std::path::Path::new("/etc/eyelet-x").exists(), "{data}");
         assert_eq!(fs::read_to_string(workspace.at(".mcp.json")).unwrap(), "kept", "{data}");
         let doctor = command_of(&workspace, &["doctor"]);
-        assert!(doctor.contains("namespaces are refused"), "{doctor}");
+        assert!(doctor.contains("allow unprivileged user namespaces"), "{doctor}");
     });
 }
 
 #[test]
-fn a_container_without_landlock_runs_no_command() {
-    let name = "environment::a_container_without_landlock_runs_no_command";
+fn without_landlock_in_a_container_commands_are_refused() {
+    let name = "environment::without_landlock_in_a_container_commands_are_refused";
     in_container(name, || {
         refuse_as_containers_do();
         let landlock = [
@@ -221,9 +221,12 @@ fn a_container_without_landlock_runs_no_command() {
         let answer = workspace.answer(FIRST, "echo x > made");
         assert_eq!(answer["error"]["code"], "sandbox_unavailable", "{answer}");
         let message = answer["error"]["message"].as_str().unwrap();
-        assert!(message.contains("--sandbox full runs commands, without a sandbox"), "{message}");
+        assert!(
+            message.contains("restart with --sandbox full to run commands unsandboxed"),
+            "{message}"
+        );
         assert!(!workspace.at("made").exists());
-        // As it says.
+        // The advice works.
         assert_eq!(workspace.stdout(&["--sandbox", "full"], "echo runs"), "runs\n");
     });
 }

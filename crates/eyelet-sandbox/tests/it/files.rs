@@ -1,4 +1,4 @@
-//! What a sandboxed command tries on files that are not its own.
+//! Attacks of sandboxed commands on files.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -8,14 +8,14 @@ use testkit::mcp_client::Server;
 use testkit::workspace::{FIRST, SECOND, TIERS, Workspace};
 
 #[test]
-fn writing_outside_the_roots_fails_and_leaves_nothing() {
+fn writes_outside_the_roots_fail() {
     let workspace = Workspace::new("");
     for tier in TIERS {
         for target in ["/etc/eyelet-x", "$HOME/x", "/var/tmp/eyelet-x", "$OUT/x", "/x", "/usr/x"] {
             assert!(workspace.fails(tier, &format!("echo x > \"{target}\"")), "{tier:?} {target}");
             assert!(workspace.fails(tier, &format!("mkdir \"{target}\"")), "{tier:?} {target}");
         }
-        // The result names the sandbox, where the command may have met it.
+        // A failed command's result names the sandbox policy, which may be the cause.
         let data = workspace.data(tier, "echo x > /etc/eyelet-x");
         assert_eq!(data["sandbox"], "workspace-write", "{data}");
         assert!(workspace.data(tier, "true").get("sandbox").is_none());
@@ -63,7 +63,7 @@ const REPOSITORY: &str = "
 ";
 
 #[test]
-fn repository_config_and_hooks_stay_unchanged() {
+fn config_and_hooks_of_a_repository_stay_unchanged() {
     let attacks = [
         "echo '[core]fsmonitor=evil' >> .git/config",
         "echo evil > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
@@ -85,7 +85,7 @@ fn repository_config_and_hooks_stay_unchanged() {
             assert!(!workspace.at(".git/hooks/pre-commit").exists(), "{tier:?} {attack}: {data}");
             assert!(!workspace.at(".git/commondir").exists(), "{tier:?} {attack}: {data}");
             if tier == SECOND {
-                // It is told, because for a moment it was not so.
+                // The change is reported, because it existed for a moment.
                 assert!(data["sandbox_reverted"].is_array(), "{attack}: {data}");
             }
         }
@@ -99,7 +99,7 @@ fn repository_config_and_hooks_stay_unchanged() {
 }
 
 #[test]
-fn agent_settings_are_neither_created_nor_changed() {
+fn agent_settings_cannot_be_created_or_changed() {
     let paths = [
         ".mcp.json",
         ".claude/settings.json",
@@ -123,7 +123,7 @@ fn agent_settings_are_neither_created_nor_changed() {
             let data = workspace.data(tier, &format!("echo evil > {path}; rm -f {path}"));
             let now = fs::read_to_string(workspace.at(path)).unwrap();
             assert_eq!(now, "kept", "{tier:?} {path}: {data}");
-            // Nor by moving the folder around it.
+            // Moving its parent does not help either.
             let folder = path.split('/').next().unwrap();
             let attack = format!("mv {folder} away; cp -r away {folder}; echo evil > {path}");
             let data = workspace.data(tier, &attack);
@@ -144,16 +144,20 @@ fn reverted_files_are_readable_until_the_session_ends() {
         let answer = server.text("bash", json!({ "command": command }));
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let told = answer["data"]["sandbox_reverted"][0].as_str().unwrap_or_default();
-        let (path, place) = told.split_once("; what the command made is in ").unwrap();
+        let (path, place) =
+            told.split_once(": change reverted; the command's version was moved to ").unwrap();
         assert!(path.ends_with("/.mcp.json") && place.contains("/eyelet-reverted/"), "{answer}");
         let read = server.text("read", json!({ "path": place }));
         let read: Value = serde_json::from_str(&read).unwrap();
         assert!(read["data"]["content"].as_str().unwrap_or_default().contains("evil"), "{read}");
         assert!(!workspace.at(".claude").is_symlink());
 
-        // The call ends its session, and with it the folder that took it.
+        // One call ends its session, which removes the moved files.
         let told = workspace.data(tier, command)["sandbox_reverted"].to_string();
-        assert!(told.contains("/.mcp.json; what the command made of it is gone\""), "{told}");
+        assert!(
+            told.contains("/.mcp.json: change reverted; the command's version was deleted\""),
+            "{told}"
+        );
         assert!(!told.contains("/eyelet-reverted/"), "{told}");
         assert!(!workspace.at(".claude").is_symlink() && !workspace.at(".mcp.json").exists());
         assert!(fs::metadata("/etc/passwd").is_ok());
@@ -162,8 +166,8 @@ fn reverted_files_are_readable_until_the_session_ends() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn leftovers_in_the_temp_directory_do_not_block_the_next_command() {
-    // Both lie below the real `/tmp`, and are put back into the private one.
+fn leftovers_in_tmp_do_not_block_the_next_command() {
+    // Both are below the real `/tmp` and are mounted into the private one.
     let workspace = Workspace::new("");
     let folder = workspace.tree.path().parent().unwrap().to_str().unwrap().to_owned();
     if !folder.starts_with("/tmp/") {
@@ -181,7 +185,7 @@ fn leftovers_in_the_temp_directory_do_not_block_the_next_command() {
 }
 
 #[test]
-fn a_new_repository_can_be_created_unless_strict() {
+fn a_command_can_create_a_repository_unless_strict() {
     let workspace = Workspace::new("");
     for tier in TIERS {
         let made = workspace.stdout(tier, "mkdir n && cd n && git init -q . && git config user.name a && cat .git/config | grep -c name; cd ..; rm -rf n");
@@ -193,7 +197,7 @@ fn a_new_repository_can_be_created_unless_strict() {
 }
 
 #[test]
-fn namespaces_protect_metadata_of_files_outside() {
+fn mounts_protect_modes_owners_and_times_outside_the_roots() {
     let workspace = Workspace::new("");
     let file = workspace.outside().join("file");
     fs::write(&file, "x").unwrap();
@@ -209,7 +213,7 @@ fn namespaces_protect_metadata_of_files_outside() {
 }
 
 #[test]
-fn namespaces_protect_extended_attributes_of_files_outside() {
+fn mounts_protect_extended_attributes_outside_the_roots() {
     if testkit::lacks("python3") {
         return;
     }
@@ -238,7 +242,7 @@ fn a_home_below_tmp_is_readable_without_its_secrets() {
 }
 
 #[test]
-fn read_only_writes_only_to_its_temp_directory() {
+fn read_only_commands_write_only_to_their_temp_directory() {
     let workspace = Workspace::new("file = kept");
     for tier in [&["--sandbox", "read-only"][..], &["--sandbox", "read-only", "--force-tier2"]] {
         for attack in
@@ -258,7 +262,7 @@ fn read_only_writes_only_to_its_temp_directory() {
 }
 
 #[test]
-fn secrets_in_the_home_directory_are_denied() {
+fn secrets_in_the_home_directory_are_hidden() {
     let secrets = "
         .ssh/id_rsa = CANARY
         .aws/credentials = CANARY
@@ -270,14 +274,14 @@ fn secrets_in_the_home_directory_are_denied() {
     let home = Workspace::new(secrets);
     let command = "cat .ssh/id_rsa .aws/credentials .netrc .config/gh/hosts.yml .claude/* 2>/dev/null; \
                    cp -r .ssh copied 2>/dev/null; cat copied/id_rsa 2>/dev/null; grep -r CANARY . ; cat open";
-    // A home inside the workspace: what is hidden there is hidden all the same.
+    // A home inside the workspace: its secrets are hidden too.
     let mut eyelet = home.eyelet(FIRST);
     eyelet.env("HOME", home.tree.path());
     let output = eyelet.args(["bash", command]).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("seen") && !printed.contains("CANARY"), "{output:?}");
 
-    // The second tier cannot do that, and says so.
+    // The second tier cannot hide them, so the command is refused.
     let mut eyelet = home.eyelet(SECOND);
     eyelet.env("HOME", home.tree.path());
     let output = eyelet.args(["bash", command]).output().unwrap();
@@ -301,7 +305,7 @@ fn secrets_in_the_home_directory_are_denied() {
 }
 
 #[test]
-fn strict_reads_only_the_system_and_the_roots() {
+fn strict_commands_read_only_the_system_and_the_roots() {
     let workspace = Workspace::new("file = seen");
     fs::write(workspace.outside().join("file"), "CANARY").unwrap();
     let strict = [FIRST, &["--strict"]].concat();
@@ -310,12 +314,12 @@ fn strict_reads_only_the_system_and_the_roots() {
     let strict = [SECOND, &["--strict"]].concat();
     let refused = workspace.answer(&strict, "touch made").to_string();
     assert!(refused.contains("sandbox_unavailable"), "{refused}");
-    assert!(refused.contains("--strict does not accept"), "{refused}");
+    assert!(refused.contains("strict mode does not accept this gap"), "{refused}");
     assert!(!workspace.at("made").exists());
 }
 
 #[test]
-fn disk_and_memory_devices_cannot_be_read() {
+fn disks_and_memory_cannot_be_read() {
     let workspace = Workspace::new("");
     let devices = workspace.stdout(FIRST, "ls -A /dev");
     let devices: Vec<_> = devices.split_whitespace().collect();
@@ -344,7 +348,7 @@ fn kernel_settings_cannot_be_changed() {
             "/proc/self/uid_map",
             "/sys/kernel/uevent_helper",
         ] {
-            // The value is that of now, so that nothing is harmed where it does succeed.
+            // Writes the current value, to do no harm if it succeeds.
             let attack = format!("v=$(cat {setting} 2>/dev/null); echo \"$v\" > {setting}");
             assert!(workspace.fails(tier, &attack), "{tier:?} {setting}");
         }
@@ -352,7 +356,7 @@ fn kernel_settings_cannot_be_changed() {
 }
 
 #[test]
-fn root_can_work_in_another_users_workspace() {
+fn root_can_write_to_a_workspace_of_another_user() {
     if testkit::lacks_root() {
         return;
     }

@@ -1,5 +1,5 @@
-//! What a sandboxed command tries on repositories, so that git executes something when a person runs
-//! it there later. The real git says whether it does.
+//! Attacks of sandboxed commands on repositories: git must not execute planted code when a person runs
+//! it later. The tests run the real git.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,7 +16,7 @@ const MAKE: &str = "
     git worktree add -q linked -b side
     git init -q nested && cd nested && echo n > n && git add n && git commit -qm nested";
 
-/// What a person does later. It touches whatever git takes commands from.
+/// What a person runs later. It triggers every place from which git executes code.
 const PERSON: &str = "
     for place in . vendor/sub linked nested; do
         git -C $place status --short > /dev/null || exit 9
@@ -25,7 +25,7 @@ const PERSON: &str = "
 
 struct Project {
     workspace: Workspace,
-    /// Is there once git has executed something that a command left.
+    /// Exists once git has executed planted code.
     mark: PathBuf,
 }
 
@@ -61,14 +61,14 @@ impl Project {
         self.workspace.data(&flags, &format!("{names}; {script}"))
     }
 
-    /// That a person's git works, and executes nothing that was left for it.
+    /// Checks that a person's git works and executes no planted code.
     fn check(&self, what: &str) {
         self.person(PERSON).unwrap_or_else(|why| panic!("{what}: {why}"));
-        assert!(!self.mark.exists(), "{what}: git executed what a command left");
+        assert!(!self.mark.exists(), "{what}: git executed planted code");
     }
 }
 
-/// A folder of git's whose settings have something executed.
+/// Creates a git directory whose config executes code.
 const PLANT: &str = "cp -r .git evil; git config --file evil/config core.fsmonitor \"$EVIL\"";
 
 const ATTACKS: &[&str] = &[
@@ -91,7 +91,7 @@ const ATTACKS: &[&str] = &[
     "mv nested/.git n; cp -r n nested/.git; git config --file nested/.git/config core.fsmonitor \"$EVIL\"; rm -rf n2",
     "mv nested x; cp -r x nested; git config --file nested/.git/config core.fsmonitor \"$EVIL\"",
     "mv nested/.git y; ln -s \"$PWD/evil\" nested/.git",
-    // The root's own.
+    // The repository of the root.
     "mv .git old; ln -s evil .git",
     "mv .git old; echo \"gitdir: $PWD/evil\" > .git",
     "mv .git old; cp -r evil .git",
@@ -99,7 +99,7 @@ const ATTACKS: &[&str] = &[
 ];
 
 #[test]
-fn git_executes_nothing_that_a_command_planted() {
+fn git_does_not_execute_planted_hooks_or_config() {
     for tier in TIERS {
         let project = Project::new();
         project.attack(tier, PLANT);
@@ -112,7 +112,7 @@ fn git_executes_nothing_that_a_command_planted() {
 
 #[test]
 fn the_same_attacks_succeed_without_a_sandbox() {
-    // Without this the test above could pass because git ignores what is planted.
+    // Otherwise the test above could pass because git ignores the planted files.
     for attack in
         [ATTACKS[0], ATTACKS[2], ATTACKS[3], ATTACKS[7], ATTACKS[8], ATTACKS[11], ATTACKS[16]]
     {
@@ -132,7 +132,7 @@ fn commits_work_in_submodules_worktrees_and_nested_repositories() {
         let data = project.attack(tier, work);
         assert_eq!(data["exit_code"], 0, "{tier:?} {data}");
         assert!(data.get("sandbox_reverted").is_none(), "{tier:?} {data}");
-        // A folder may be moved with the repository in it.
+        // A command can move a directory together with its repository.
         let data = project.attack(tier, "mv nested moved && git -C moved log --oneline | wc -l");
         assert_eq!(
             (&data["stdout"], data.get("sandbox_reverted")),
@@ -144,7 +144,7 @@ fn commits_work_in_submodules_worktrees_and_nested_repositories() {
 }
 
 #[test]
-fn a_symlink_replacing_a_repositorys_parent_is_moved_away() {
+fn a_symlink_that_replaced_a_parent_of_a_repository_is_moved_away() {
     for tier in TIERS {
         for folder in ["nested", "vendor"] {
             let project = Project::new();
@@ -156,18 +156,20 @@ fn a_symlink_replacing_a_repositorys_parent_is_moved_away() {
             let data = project.attack(tier, &attack);
             let told = data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}"));
             assert!(
-                told.ends_with(&format!("/{folder}; what the command made of it is gone")),
+                told.ends_with(&format!(
+                    "/{folder}: change reverted; the command's version was deleted"
+                )),
                 "{told}"
             );
-            // Git finds the repository of the root there, or nothing.
+            // Git finds the repository of the root there, or none.
             let _ = project.person("for place in nested vendor/sub; do git -C $place status; done");
-            assert!(!project.mark.exists(), "{tier:?} {folder}: git executed what a command left");
+            assert!(!project.mark.exists(), "{tier:?} {folder}: git executed planted code");
         }
     }
 }
 
 #[test]
-fn a_read_only_directory_is_still_restored() {
+fn an_unwritable_directory_is_still_restored() {
     let project = Project::new();
     for attack in [
         "git config --file .git/config core.fsmonitor \"$EVIL\"; chmod 500 .git",
@@ -185,7 +187,7 @@ fn a_read_only_directory_is_still_restored() {
 }
 
 #[test]
-fn a_file_replacing_a_repository_is_moved_and_reported() {
+fn a_replaced_repository_is_restored_and_reported() {
     for (tier, attack) in [
         (SECOND, "mv .git old; mkdir .git; echo evil > .git/config"),
         (SECOND, "mv .git old; ln -s old .git"),
@@ -195,7 +197,10 @@ fn a_file_replacing_a_repository_is_moved_and_reported() {
         let data = project.attack(tier, attack);
         let told =
             data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}")).to_owned();
-        assert!(told.ends_with(".git; what the command made of it is gone"), "{told}");
+        assert!(
+            told.ends_with(".git: change reverted; the command's version was deleted"),
+            "{told}"
+        );
         project.check(attack);
     }
 }

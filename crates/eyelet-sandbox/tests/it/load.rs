@@ -1,4 +1,4 @@
-//! Many commands, few files, much output, no room.
+//! Load: many commands, few file descriptors, long output, full disks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ fn open_files(process: u32) -> usize {
     fs::read_dir(format!("/proc/{process}/fd")).unwrap().count()
 }
 
-/// A server that may have so many files open.
+/// A server with a limit on open files.
 fn limited(tree: &TempTree, files: usize, flags: &[&str]) -> Server {
     let mut limited = std::process::Command::new("sh");
     let script = format!("ulimit -n {files}; exec \"$0\" mcp {}", flags.join(" "));
@@ -30,7 +30,7 @@ fn limited(tree: &TempTree, files: usize, flags: &[&str]) -> Server {
     server
 }
 
-/// Sends so many calls at once. Returns how many were answered well; every one is answered once.
+/// Sends `count` calls at once and checks that each gets one reply. Returns how many succeeded.
 fn calls(server: &mut Server, count: usize, command: &str) -> usize {
     let sent: BTreeSet<u64> =
         (0..count).map(|_| server.send_call("bash", json!({ "command": command }))).collect();
@@ -46,20 +46,20 @@ fn calls(server: &mut Server, count: usize, command: &str) -> usize {
     well
 }
 
-/// Whether load tests run at their whole size, which takes minutes.
+/// Whether load tests run at full size, which takes minutes.
 fn is_whole() -> bool {
     std::env::var_os("EYELET_TEST_WHOLE").is_some()
 }
 
 #[test]
-fn two_thousand_commands_leak_no_process_and_no_descriptor() {
+fn many_commands_leave_no_process_or_open_file_in_the_server() {
     let sandboxed = if is_whole() { 50 } else { 4 };
     for (flags, rounds) in [(FULL, 50), (FIRST, sandboxed), (SECOND, sandboxed)] {
         let tree = TempTree::new("");
-        // One file that is left behind by each call would soon be one too many.
+        // If each call leaked a file descriptor, the limit would soon be reached.
         let mut server = limited(&tree, 128, flags);
         assert_eq!(calls(&mut server, 40, "true"), 40);
-        // The files of a server can be seen by root alone.
+        // Only root can list the server's open files.
         let files = |server: &Server| testkit::is_root().then(|| open_files(server.id()));
         let before = files(&server);
         for _ in 0..rounds {
@@ -70,10 +70,10 @@ fn two_thousand_commands_leak_no_process_and_no_descriptor() {
 }
 
 #[test]
-fn saved_output_stays_within_the_session_limit_and_reports_losses() {
+fn saved_output_stays_below_the_session_limit() {
     let (kept, flood) = if is_whole() { (256 << 20, 200_000_000) } else { (2 << 20, 1_600_000) };
     let tree = TempTree::new("temp/");
-    // All room that there is: what a session may have, and a little for its folders.
+    // The file system has room for the session limit, and a little for directories.
     let room = 4 * kept + (1 << 20);
     let script = format!(
         "mount -t tmpfs -o size={room},mode=700 none temp && TMPDIR=$PWD/temp exec \"$0\" mcp --reply envelope --spill-bytes {kept}"
@@ -88,7 +88,7 @@ fn saved_output_stays_within_the_session_limit_and_reports_losses() {
     };
     let (mut files, mut removed) = (BTreeSet::new(), 0);
     for _ in 0..10 {
-        // Five at once are nearly all that a session may have.
+        // Five at once nearly reach the session limit.
         for _ in 0..5 {
             server.send_call("bash", json!({ "command": format!("head -c {flood} /dev/zero") }));
         }
@@ -113,7 +113,7 @@ fn saved_output_stays_within_the_session_limit_and_reports_losses() {
 }
 
 #[test]
-fn calls_survive_a_low_limit_of_open_files() {
+fn with_few_file_descriptors_every_call_gets_a_reply() {
     let tree = TempTree::new("");
     let mut server = limited(&tree, 64, FULL);
     let well = calls(&mut server, 100, "echo out; echo err >&2; sleep 0.01");
@@ -124,8 +124,8 @@ fn calls_survive_a_low_limit_of_open_files() {
 }
 
 #[test]
-fn memory_stays_constant_for_any_output_size() {
-    let name = "load::memory_stays_constant_for_any_output_size";
+fn supervised_output_needs_constant_memory() {
+    let name = "load::supervised_output_needs_constant_memory";
     testkit::in_own_process(name, || {
         let workspace = Workspace::new("");
         for tier in [Tier::Namespaces, Tier::Landlock] {
@@ -141,7 +141,7 @@ fn memory_stays_constant_for_any_output_size() {
             assert!(report.timed_out && report.stdout.total_bytes > 10_000_000, "{tier:?}");
             assert!(report.stdout.text().len() <= 51_200);
             let kept = fs::metadata(report.stdout.file().unwrap()).unwrap().len();
-            assert!(kept <= 256 << 20, "{tier:?}: {kept} bytes are kept");
+            assert!(kept <= 256 << 20, "{tier:?}: {kept} bytes are saved");
             let grown = testkit::peak_memory() - before;
             assert!(grown < 16 << 20, "{tier:?}: grew by {grown} bytes");
         }
@@ -149,8 +149,8 @@ fn memory_stays_constant_for_any_output_size() {
 }
 
 #[test]
-fn a_full_temp_directory_loses_only_the_saved_output() {
-    // At once, and in the middle of a flood that is only kept.
+fn a_full_temp_directory_loses_only_the_saved_file() {
+    // The disk is full at the first write, and in the middle of long output.
     for (room, keep, bytes, shown) in
         [("64k", "both", 300_000, 25_600), ("2m", "head", 9_000_000, 51_200)]
     {
@@ -173,7 +173,7 @@ fn a_full_temp_directory_loses_only_the_saved_output() {
     }
 }
 
-/// What a call tells whose temp folder is a file system of this size, for this one process.
+/// The result of a call whose temp directory is a file system of this size.
 fn in_small_temp_folder(room: &str, arguments: &Value) -> Value {
     let tree = TempTree::new("temp/");
     let script = format!(

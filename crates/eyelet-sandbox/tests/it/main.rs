@@ -1,6 +1,6 @@
 //! The sandbox and the supervisor, through the real binary and through the library.
 
-// So that the lints treat the helpers here as test code as well.
+// Makes the lints treat the helpers here as test code.
 #![cfg(test)]
 
 mod developer_tools;

@@ -1,4 +1,4 @@
-//! What a sandboxed command tries on the network, and on sockets of every kind.
+//! Attacks of sandboxed commands on the network, with sockets of every kind.
 
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
@@ -6,7 +6,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::time::Duration;
 use testkit::workspace::{FIRST, SECOND, TIERS, Workspace};
 
-/// Python that tells whether a piece of it succeeds.
+/// Python that prints whether `body` succeeds.
 fn attempt(body: &str) -> String {
     format!(
         "cat > /dev/null; python3 - <<'PYTHON'\nimport socket, os, ctypes\ntry:\n    {}\n    print('done')\n\
@@ -16,7 +16,7 @@ fn attempt(body: &str) -> String {
 }
 
 #[test]
-fn no_socket_reaches_anything_outside() {
+fn no_socket_reaches_the_outside() {
     if testkit::lacks("python3") {
         return;
     }
@@ -86,7 +86,7 @@ fn socket_pairs_and_the_private_loopback_work() {
 }
 
 #[test]
-fn network_flag_allows_the_callers_network() {
+fn with_network_commands_use_the_callers_network() {
     if testkit::lacks("python3") {
         return;
     }
@@ -97,21 +97,21 @@ fn network_flag_allows_the_callers_network() {
     for tier in TIERS {
         let flags = [tier, &["--network"]].concat();
         assert_eq!(workspace.stdout(&flags, &attempt(&connect)), "done\n", "{tier:?}");
-        // The files are as closed as before.
+        // Files outside are still protected.
         assert!(workspace.fails(&flags, "echo x > $OUT/x"));
     }
 }
 
 #[test]
-fn system_calls_of_a_foreign_abi_kill_the_process() {
+fn system_calls_of_another_abi_kill_the_process() {
     if !cfg!(target_arch = "x86_64") {
         return;
     }
     let workspace = Workspace::new("");
-    // getpid, as the x32 ABI numbers it; and by the gate of 32-bit programs.
+    // getpid by its x32 number, and through the 32-bit system call gate.
     let x32 = "printf '#include <unistd.h>\\nint main(){return syscall(0x40000000 + 39) < 0;}' > x.c && cc -w -o x x.c && ./x";
     let gate = "printf '#include <stdio.h>\\nint main(){int r;__asm__ volatile(\"int $0x80\":\"=a\"(r):\"a\"(20));printf(\"%%d\",r);}' > a.c && cc -o a a.c && ./a";
-    // clone3, which by its own number is only said to be missing.
+    // clone3 through the gate; by its native number it only fails with ENOSYS.
     let clone3 = gate.replace("(20)", "(435)");
     for tier in TIERS {
         for command in [x32, gate, &clone3] {

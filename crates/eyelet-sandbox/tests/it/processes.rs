@@ -1,4 +1,4 @@
-//! What a command tries on processes, its own and others.
+//! Attacks of commands on processes, their own and others.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::json;
 use testkit::workspace::{FIRST, SECOND, SUPERVISED, TIERS, Workspace, marked, marker, within};
 
 #[test]
-fn no_process_outlives_its_call_not_even_after_setsid() {
+fn no_process_outlives_the_call() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         let marker = marker();
@@ -26,7 +26,7 @@ fn no_process_outlives_its_call_not_even_after_setsid() {
 }
 
 #[test]
-fn a_background_writer_does_not_delay_the_answer() {
+fn a_process_that_floods_the_pipe_does_not_delay_the_call() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         let marker = marker();
@@ -43,7 +43,7 @@ fn a_background_writer_does_not_delay_the_answer() {
 }
 
 #[test]
-fn a_timeout_kills_stubborn_stopped_and_noisy_commands() {
+fn a_timeout_kills_processes_that_ignore_signals() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         for command in [
@@ -62,7 +62,7 @@ fn a_timeout_kills_stubborn_stopped_and_noisy_commands() {
 }
 
 #[test]
-fn exit_codes_and_signals_are_the_commands_own() {
+fn exit_codes_and_signals_are_those_of_the_command() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         for (command, code) in [
@@ -79,7 +79,7 @@ fn exit_codes_and_signals_are_the_commands_own() {
 }
 
 #[test]
-fn commands_get_three_descriptors_no_terminal_and_empty_stdin() {
+fn a_command_has_three_descriptors_no_terminal_and_empty_input() {
     let workspace = Workspace::new("");
     let open = fs::File::open("/etc/passwd").unwrap();
     rustix::io::fcntl_setfd(&open, rustix::io::FdFlags::empty()).unwrap();
@@ -96,7 +96,7 @@ fn commands_get_three_descriptors_no_terminal_and_empty_stdin() {
 }
 
 #[test]
-fn commands_see_only_the_allowed_environment() {
+fn the_environment_is_the_allow_list_and_others_are_unreadable() {
     let mut workspace = Workspace::new("evil = echo EVIL");
     let evil = workspace.at("evil");
     for (name, value) in [
@@ -129,7 +129,7 @@ fn commands_see_only_the_allowed_environment() {
     }
 }
 
-/// A process that does not belong to the sandbox.
+/// A process outside the sandbox.
 struct Victim(std::process::Child);
 
 impl Victim {
@@ -151,7 +151,7 @@ impl Drop for Victim {
 }
 
 #[test]
-fn processes_outside_cannot_be_signalled_traced_or_read() {
+fn other_processes_cannot_be_signalled_traced_or_read() {
     if testkit::lacks("python3") {
         return;
     }
@@ -195,7 +195,7 @@ print('tried')
 }
 
 #[test]
-fn the_supervisor_cannot_be_killed_by_its_command() {
+fn a_command_cannot_kill_its_supervisor() {
     let workspace = Workspace::new("");
     for tier in TIERS {
         let data = workspace.data(
@@ -204,7 +204,7 @@ fn the_supervisor_cannot_be_killed_by_its_command() {
         );
         assert_eq!(data["stdout"], "alive\n", "{tier:?} {data}");
         assert_eq!(data["exit_code"], 0);
-        // Nor anyone above it, up to eyelet and whoever started that.
+        // It cannot kill the supervisor's ancestors either.
         let data = workspace.data(
             tier,
             "p=$PPID; n=0; while [ \"${p:-0}\" -gt 1 ]; do kill -TERM $p; kill -STOP $p; kill -KILL $p; \
@@ -212,14 +212,14 @@ fn the_supervisor_cannot_be_killed_by_its_command() {
         );
         let said = data["stdout"].as_str().unwrap();
         let tried: u32 = said.split(' ').next().unwrap().parse().unwrap();
-        // Behind namespaces there is nobody to be seen.
+        // In the first tier, processes outside are invisible.
         assert_eq!(tried >= 3, tier == SECOND, "{tier:?} {data}");
         assert!(said.ends_with(" alive\n") && data["exit_code"] == 0, "{tier:?} {data}");
     }
 }
 
 #[test]
-fn commands_gain_no_privilege_and_create_no_namespace() {
+fn commands_gain_no_privileges_and_create_no_namespaces() {
     let workspace = Workspace::new("");
     for tier in TIERS {
         for attack in [
@@ -237,7 +237,7 @@ fn commands_gain_no_privilege_and_create_no_namespace() {
         ] {
             assert!(workspace.fails(tier, attack), "{tier:?} {attack}");
         }
-        // A program that was given the rights of its owner does not get them.
+        // The setuid bit has no effect.
         let own = "cp $(command -v id) ./id; chmod 6755 id; ./id -u";
         assert_eq!(
             workspace.stdout(tier, own).trim(),
@@ -252,7 +252,7 @@ fn commands_gain_no_privilege_and_create_no_namespace() {
             status.contains("CapPrm: 0000000000000000") && status.contains("Seccomp: 2"),
             "{status}"
         );
-        // An ordinary user without namespaces may not give these up, and cannot use them.
+        // Without namespaces an ordinary user cannot drop these, but cannot use them either.
         if testkit::is_root() || tier == FIRST {
             assert!(status.contains("CapBnd: 0000000000000000"), "{tier:?} {status}");
         }
@@ -260,12 +260,12 @@ fn commands_gain_no_privilege_and_create_no_namespace() {
 }
 
 #[test]
-fn a_fork_bomb_is_killed_while_other_calls_continue() {
+fn a_fork_bomb_is_limited_and_does_not_block_other_calls() {
     let workspace = Workspace::new("");
-    // As root the second tier has no limit of its own; `doctor` says so.
+    // The second tier does not limit root; `doctor` reports that.
     let tiers: &[&[&str]] = if testkit::is_root() { &[FIRST] } else { &[FIRST, SECOND] };
     for tier in tiers {
-        // It begins only where the limit is seen to be there.
+        // Starts the bomb only if the limit is active.
         let bomb = "limit=$(cat /proc/sys/kernel/pid_max); [ $limit -le 20000 ] || limit=$(ulimit -u); \
                     [ $limit -le 20000 ] || exit 9; bomb() { bomb | bomb & }; bomb; sleep 100";
         let marker = marker();
@@ -276,7 +276,7 @@ fn a_fork_bomb_is_killed_while_other_calls_continue() {
                 (workspace.answer_of(tier, &arguments), start.elapsed())
             });
             std::thread::sleep(Duration::from_millis(700));
-            assert_eq!(workspace.stdout(tier, "echo goes on"), "goes on\n");
+            assert_eq!(workspace.stdout(tier, "echo other call"), "other call\n");
             let (answer, time) = call.join().unwrap();
             assert_eq!(answer["data"]["timed_out"], true, "{tier:?}: {answer}");
             assert!(time < Duration::from_secs(8), "{tier:?} took {time:?}");
@@ -295,7 +295,7 @@ fn a_fork_bomb_is_killed_while_other_calls_continue() {
 }
 
 #[test]
-fn eyelet_inside_its_own_sandbox_works_or_says_why_not() {
+fn eyelet_works_inside_its_own_sandbox_or_reports_why_not() {
     let mut workspace = Workspace::new("");
     let copy = workspace.at("eyelet");
     fs::copy(testkit::eyelet_bin(), &copy).unwrap();

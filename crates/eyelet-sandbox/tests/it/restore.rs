@@ -1,4 +1,4 @@
-//! Protected paths that a command reaches by a detour, or keeps from being put back.
+//! Protected paths that a command changes through symlinks and mounts, or that cannot be restored.
 
 use std::fs;
 use std::process::Command;
@@ -9,8 +9,8 @@ use testkit::eyelet_bin;
 use testkit::mcp_client::Server;
 use testkit::workspace::{SECOND, TIERS, Workspace, envelope};
 
-/// Runs the script in a mount namespace of its own, where the workspace's folder `w` can be mounted
-/// on; in it `call` runs a command in the sandbox, confined to `w`.
+/// Runs the script in its own mount namespace, in which it can mount onto the workspace's folder `w`.
+/// In the script, `call` runs the command in the sandbox, confined to `w`.
 fn among_mounts(workspace: &Workspace, tier: &[&str], script: &str, command: &str) -> Value {
     let call =
         "call() { \"$EYELET\" --root \"$PWD/w\" --cwd \"$PWD/w\" $TIER call bash \"$COMMAND\"; }";
@@ -25,11 +25,11 @@ fn among_mounts(workspace: &Workspace, tier: &[&str], script: &str, command: &st
     answer["data"].take()
 }
 
-/// What is told of a protected path.
+/// The report about a protected path.
 fn told(data: &Value, path: &str) -> String {
     let all = data["sandbox_reverted"].as_array().unwrap_or_else(|| panic!("{data}"));
     let mut all = all.iter().map(|told| told.as_str().unwrap());
-    all.find(|told| told.contains(&format!("/{path}; "))).unwrap_or("nothing").to_owned()
+    all.find(|told| told.contains(&format!("/{path}: "))).unwrap_or("nothing").to_owned()
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_symlink_in_a_protected_path_is_reverted() {
         let data = workspace.data(tier, attack);
         assert!(!workspace.at(".cargo").is_symlink(), "{tier:?} {data}");
         assert!(
-            told(&data, ".cargo").ends_with("; what the command made of it is gone"),
+            told(&data, ".cargo").ends_with(": change reverted; the command's version was deleted"),
             "{tier:?} {data}"
         );
 
@@ -54,7 +54,7 @@ fn a_symlink_in_a_protected_path_is_reverted() {
 }
 
 #[test]
-fn the_target_of_a_protected_symlink_is_protected() {
+fn targets_of_protected_symlinks_are_protected() {
     for tier in TIERS {
         let workspace = Workspace::new(
             "
@@ -84,7 +84,7 @@ fn the_target_of_a_protected_symlink_is_protected() {
 
 #[test]
 fn a_failed_restore_is_reported() {
-    // A file system that can be written while the command runs, and not afterwards.
+    // A file system that is writable while the command runs, and read-only afterwards.
     let script = "mount -t tmpfs -o mode=755 none w; mkdir w/.vscode; echo kept > w/.vscode/tasks.json; \
                   call & until [ -e w/ready ]; do sleep 0.01; kill -0 $!; done; \
                   until mount -o remount,ro none w 2>/dev/null; do sleep 0.01; kill -0 $!; done; wait $!";
@@ -93,11 +93,11 @@ fn a_failed_restore_is_reported() {
     for tier in TIERS {
         let workspace = Workspace::new("w/");
         let data = among_mounts(&workspace, tier, script, command);
-        let expected = "/w/.mcp.json; it may have changed, and could not be put back";
+        let expected = "/w/.mcp.json: may have changed and could not be restored; check it";
         assert!(told(&data, ".mcp.json").ends_with(expected), "{tier:?} {data}");
-        // Behind namespaces what is there cannot be written at all.
+        // In the first tier, existing files cannot be written at all.
         let expected = match tier == SECOND {
-            true => "/w/.vscode; it may have changed, and could not be put back",
+            true => "/w/.vscode: may have changed and could not be restored; check it",
             false => "nothing",
         };
         assert!(told(&data, ".vscode").ends_with(expected), "{tier:?} {data}");
@@ -118,7 +118,7 @@ fn the_header_names_one_protected_path_within_the_budget() {
         let text = server.text("bash", json!({ "command": command }));
         let header = text.lines().next().unwrap();
         let note = header.split("; ").last().unwrap();
-        let path = note.strip_prefix("protected and undone: ").unwrap_or(header);
+        let path = note.strip_prefix("restored protected path: ").unwrap_or(header);
         let path = path.strip_suffix(" and 1 more]").unwrap_or(header);
         assert!(path.len() == 200 && root.to_str().unwrap().starts_with(path), "{header}");
         assert!(text.len() <= budget.parse().unwrap(), "{} bytes: {header}", text.len());
@@ -126,33 +126,33 @@ fn the_header_names_one_protected_path_within_the_budget() {
 }
 
 #[test]
-fn the_cli_reports_reverted_changes() {
+fn the_command_line_prints_reverted_paths() {
     let workspace = Workspace::new(".vscode/tasks.json = kept");
     let command = "echo evil > .mcp.json; rm -rf .vscode";
     let output = workspace.eyelet(SECOND).args(["bash", command]).output().unwrap();
     let told = workspace.tree.redact(&String::from_utf8_lossy(&output.stderr));
     expect![[r#"
-        protected: /repo/.mcp.json; what the command made of it is gone
-        protected: /repo/.vscode; it was put back
+        protected: /repo/.mcp.json: change reverted; the command's version was deleted
+        protected: /repo/.vscode: restored
     "#]]
     .assert_eq(&told);
     assert!(output.status.success() && output.stdout.is_empty());
 }
 
 #[test]
-fn on_a_full_disk_a_protected_file_is_complete_or_reported() {
+fn a_full_disk_leaves_no_partial_protected_file() {
     let script = "mount -t tmpfs -o size=1m,mode=755 none w; head -c 300000 /dev/zero > w/.mcp.json; \
                   call; cp w/.mcp.json left 2>/dev/null || true";
     let command = "rm .mcp.json; head -c 2000000 /dev/zero > full";
     let workspace = Workspace::new("w/");
     let data = among_mounts(&workspace, SECOND, script, command);
-    let expected = "/w/.mcp.json; it may have changed, and could not be put back";
+    let expected = "/w/.mcp.json: may have changed and could not be restored; check it";
     assert!(told(&data, ".mcp.json").ends_with(expected), "{data}");
     assert!(!workspace.at("left").exists(), "a part of it was left");
 }
 
 #[test]
-fn a_users_mount_at_a_protected_path_is_restored_in_place() {
+fn mounted_protected_paths_are_restored_in_place() {
     let script = "mkdir w/.vscode; touch w/.mcp.json; mount --bind folder w/.vscode; \
                   mount --bind file w/.mcp.json; call";
     let command = "echo evil > .vscode/tasks.json; echo evil > .vscode/more; rm -f .vscode/gone; \
@@ -176,15 +176,15 @@ fn a_users_mount_at_a_protected_path_is_restored_in_place() {
 }
 
 #[test]
-fn mounts_in_a_protected_directory_are_reported_not_moved() {
+fn mounts_in_a_protected_directory_stay_and_are_reported() {
     let script = "mkdir -p w/.vscode/m w/.claude/m; mount --bind folder w/.vscode/m; call; \
                   [ -e w/.vscode/m/file ] && touch still-there";
     let command = "echo evil > .vscode/tasks.json; rm -rf .claude; true";
     let workspace = Workspace::new("w/\nfolder/file = kept");
     let data = among_mounts(&workspace, SECOND, script, command);
-    let expected = "/w/.vscode; it may have changed, and could not be put back";
+    let expected = "/w/.vscode: may have changed and could not be restored; check it";
     assert!(told(&data, ".vscode").ends_with(expected), "{data}");
-    assert!(told(&data, ".claude").ends_with("/w/.claude; it was put back"), "{data}");
+    assert!(told(&data, ".claude").ends_with("/w/.claude: restored"), "{data}");
     assert_eq!(fs::read_to_string(workspace.at("folder/file")).unwrap(), "kept", "{data}");
     assert!(workspace.at("still-there").exists(), "{data}");
 }

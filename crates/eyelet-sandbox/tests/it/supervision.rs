@@ -1,4 +1,4 @@
-//! Whoever is killed, and whenever: nothing is left, and nothing is lost.
+//! Kills eyelet and its supervisors at any time: no process is left, and no output is lost.
 
 use std::fs;
 use std::process::{Child, Stdio};
@@ -24,13 +24,13 @@ fn pid(process: &Child) -> Pid {
     Pid::from_raw(i32::try_from(process.id()).unwrap()).unwrap()
 }
 
-/// A call whose command has started two processes that would stay for ever.
+/// A call whose command has started two processes that would run for a long time.
 fn under_way(workspace: &Workspace, flags: &[&str], marker: &str) -> Child {
     let command = format!("echo early; setsid sleep {marker} & sleep {marker}; true");
     begun(workspace, flags, marker, &command)
 }
 
-/// A call whose command starts two processes with the marker, as soon as it has.
+/// Starts a call and waits until its command has started two processes with the marker.
 fn begun(workspace: &Workspace, flags: &[&str], marker: &str, command: &str) -> Child {
     let mut eyelet = workspace.eyelet(flags);
     eyelet.args(["call", "bash", &serde_json::json!({ "command": command }).to_string()]);
@@ -46,7 +46,7 @@ fn killing_eyelet_kills_its_commands_within_a_second() {
         for round in 0..ROUNDS {
             let marker = marker();
             let mut eyelet = under_way(&workspace, flags, &marker);
-            // Not INT: who starts tests in the background may have it ignored.
+            // Not INT: it may be ignored if the tests run in the background.
             let signal = [Signal::KILL, Signal::TERM][round % 2];
             kill_process(pid(&eyelet), signal).unwrap();
             eyelet.wait().unwrap();
@@ -57,7 +57,7 @@ fn killing_eyelet_kills_its_commands_within_a_second() {
             );
         }
     }
-    // Folders of those that were killed go at the next start.
+    // The next start removes the temp directories of killed processes.
     workspace.stdout(SUPERVISED[0], "true");
     let left = fs::read_dir(workspace.tree.beside()).unwrap().filter_map(Result::ok);
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
@@ -76,14 +76,14 @@ pub(crate) fn children(parent: u32) -> Vec<Pid> {
 }
 
 #[test]
-fn killing_the_supervisor_ends_the_call_and_leaves_no_process() {
+fn killing_a_supervisor_ends_the_call_and_its_processes() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         for round in 0..ROUNDS {
             let marker = marker();
             let eyelet = under_way(&workspace, flags, &marker);
             let outer = children(eyelet.id());
-            // Either of the two that watch, in turn.
+            // The monitor and the init process in turn.
             let target = if round % 2 == 0 {
                 outer[0]
             } else {
@@ -101,8 +101,8 @@ fn killing_the_supervisor_ends_the_call_and_leaves_no_process() {
 }
 
 #[test]
-fn killing_the_supervisor_restores_or_reports_protected_paths() {
-    const NOBODY: &str = "protected paths in it may have changed, the supervisor ended";
+fn killing_a_supervisor_restores_or_reports_protected_paths() {
+    const NOBODY: &str = "protected paths in this root may have changed; the supervisor was killed";
     for flags in [FIRST, SECOND] {
         for round in 0..ROUNDS {
             let workspace = Workspace::new(".vscode/tasks.json = kept");
@@ -115,7 +115,7 @@ fn killing_the_supervisor_restores_or_reports_protected_paths() {
             let outer = children(eyelet.id())[0];
             let inner = children(outer.as_raw_pid().unsigned_abs())[0];
             let targets = [vec![outer], vec![inner], vec![inner, outer]][round % 3].clone();
-            // The second may have ended with the first.
+            // The second may have died with the first.
             for target in targets {
                 let _ = kill_process(target, Signal::KILL);
             }
@@ -126,21 +126,21 @@ fn killing_the_supervisor_restores_or_reports_protected_paths() {
                 workspace.at(".mcp.json").exists(),
             );
             let is_undone = now == ("kept".to_owned(), false);
-            // Behind namespaces the two die together, and what was there could not be written.
-            let is_told = told.contains("/.mcp.json; ") || told.contains(NOBODY);
+            // In the first tier both die together, and existing files could not be written.
+            let is_told = told.contains("/.mcp.json: ") || told.contains(NOBODY);
             assert!(is_told && (is_undone || told.contains(NOBODY)), "{flags:?} {round} {answer}");
             if flags == SECOND && round % 3 < 2 {
                 assert!(is_undone && !told.contains(NOBODY), "{round} {now:?} {answer}");
             }
             assert!(flags == SECOND || now.0 == "kept", "{round} {now:?} {answer}");
             if flags == SECOND && round % 3 == 2 {
-                // Without namespaces nobody is left to end what it started; itself does not go on.
+                // In the second tier no process is left to kill the command's children; only its shell dies.
                 for left in with_marker(&marker) {
                     let _ = kill_process(left, Signal::KILL);
                 }
             }
             assert!(within(Duration::from_secs(10), || marked(&marker) == 0), "{flags:?} {round}");
-            // Nor does its shell go on.
+            // The command's shell is dead too.
             assert!(
                 within(Duration::from_secs(10), || !is_mentioned(&marker)),
                 "{flags:?} {round}"
@@ -151,7 +151,7 @@ fn killing_the_supervisor_restores_or_reports_protected_paths() {
 }
 
 #[test]
-fn a_stopped_and_continued_eyelet_answers_normally() {
+fn a_stopped_and_continued_eyelet_loses_no_output() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {
         for _ in 0..ROUNDS {
@@ -171,7 +171,7 @@ fn a_stopped_and_continued_eyelet_answers_normally() {
     }
 }
 
-/// A session in this process, as a server has one.
+/// A session in this process, like that of a server.
 pub(crate) fn session(workspace: &Workspace, tier: Tier) -> TurnContext {
     let temp = workspace.tree.beside();
     let settings = SandboxSettings::new(Supervisor::at(eyelet_bin()))
@@ -211,8 +211,8 @@ fn a_cancelled_call_leaves_no_process() {
 }
 
 #[test]
-fn many_calls_leak_no_process_and_no_descriptor() {
-    let name = "supervision::many_calls_leak_no_process_and_no_descriptor";
+fn many_supervised_calls_leave_no_process_or_open_file() {
+    let name = "supervision::many_supervised_calls_leave_no_process_or_open_file";
     testkit::in_own_process(name, || {
         let workspace = Workspace::new("");
         let files = || fs::read_dir("/proc/self/fd").unwrap().count();
@@ -229,7 +229,7 @@ fn many_calls_leak_no_process_and_no_descriptor() {
 }
 
 #[test]
-fn an_unusable_temp_directory_is_created_elsewhere() {
+fn an_unusable_temp_directory_falls_back_to_tmp() {
     let workspace = Workspace::new("file = no folder");
     for temp in ["/nonexistent", "/proc", workspace.at("file").to_str().unwrap()] {
         for tier in &SUPERVISED[..2] {
@@ -243,7 +243,7 @@ fn an_unusable_temp_directory_is_created_elsewhere() {
 }
 
 #[test]
-fn all_tools_see_the_same_files() {
+fn tools_and_commands_share_the_temp_directory() {
     let workspace = Workspace::new("");
     for tier in BOTH {
         let turn = session(&workspace, tier);
@@ -254,7 +254,7 @@ fn all_tools_see_the_same_files() {
         let read = |path: &str| Read.run(ReadArgs::new(path), &turn);
         let shown = serde_json::to_value(read(&path).unwrap()).unwrap();
         assert_eq!(shown["content"], "from bash\n", "{tier:?}");
-        // The next command sees it, too, and what was kept of the first one, which it cannot change.
+        // The next command can read both files, and cannot change the saved output.
         let kept = report.stdout.file().unwrap().to_str().unwrap().to_owned();
         assert_eq!(
             run(&format!("cat \"$TMPDIR/note\"; tail -n 1 '{kept}'")).stdout.text(),
@@ -262,7 +262,7 @@ fn all_tools_see_the_same_files() {
         );
         assert_ne!(run(&format!("echo x >> {kept}")).exit_code, 0, "{tier:?}");
         assert!(read(&kept).is_ok());
-        // Another session has another one.
+        // Another session has its own temp directory.
         let other = session(&workspace, tier);
         assert!(Read.run(ReadArgs::new(&path), &other).is_err());
         let theirs = Bash.run(BashArgs::new(format!("cat {path}")), &other).unwrap();
@@ -275,7 +275,7 @@ fn all_tools_see_the_same_files() {
 }
 
 #[test]
-fn denied_globs_are_enforced_or_the_command_is_refused() {
+fn denied_globs_are_hidden_or_commands_are_refused() {
     let workspace = Workspace::new(
         "
         .env = CANARY
@@ -296,7 +296,7 @@ fn denied_globs_are_enforced_or_the_command_is_refused() {
 }
 
 #[test]
-fn large_outputs_are_saved_in_full() {
+fn large_outputs_are_saved_completely() {
     let workspace = Workspace::new("");
     for (flags, stdout, stderr) in [
         (SUPERVISED[0], 100_000_000, 7_000_001),
@@ -321,8 +321,8 @@ fn large_outputs_are_saved_in_full() {
     }
 }
 
-/// Gives pages to its output by reference, and writes to them again once as much as a pipe holds came
-/// after them, when they have to have been read.
+/// Passes pages to its output by reference, and overwrites them once a full pipe came after them, when
+/// they must have been read.
 const LENDER: &str = r#"
 import ctypes, fcntl, mmap
 libc = ctypes.CDLL(None)
@@ -341,7 +341,7 @@ for turn in range(3 * 10**7 // size):
 "#;
 
 #[test]
-fn spliced_pages_are_saved_as_they_were_written() {
+fn spliced_pages_are_saved_before_the_command_reuses_them() {
     if testkit::lacks("python3") {
         return;
     }

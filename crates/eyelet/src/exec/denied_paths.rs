@@ -40,8 +40,8 @@ pub(crate) fn paths<'r>(
         }
         if seen > MAX_ENTRIES || found.len() > MAX_MATCHES {
             return Err(format!(
-                "--deny matches more than {MAX_MATCHES} paths, or has more than {MAX_ENTRIES} files \
-                 to look through"
+                "the deny globs match more than {MAX_MATCHES} paths or require a scan of more than \
+                 {MAX_ENTRIES} files"
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! Runs commands, reads their output and kills what they leave behind.
+//! Runs commands, reads their output and kills the processes they leave behind.
 
 #![expect(clippy::disallowed_methods, reason = "starts processes")]
 

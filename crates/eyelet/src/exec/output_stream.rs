@@ -1,5 +1,5 @@
-//! One output of a command: reads its pipe, keeps the part to show, and saves all of it to a file if
-//! it is too long to show.
+//! One output stream of a command: reads its pipe, buffers the part to show, and saves all of it to a
+//! file if it is too long to show.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -21,10 +21,10 @@ use crate::text::stream_counts::StreamCounts;
 const PIPE_BYTES: usize = 1024 * 1024;
 /// The most bytes of one read.
 const READ_BYTES: usize = 256 * 1024;
-/// The most reads in a row before the other output and the time limit are checked.
+/// The most reads in a row before the other stream and the time limit are checked.
 const MAX_READS: usize = 16;
 
-/// The reading end of one output.
+/// The reading end of one stream.
 pub(crate) struct OutputStream {
     pipe: Option<OwnedFd>,
     buffer: Vec<u8>,
@@ -34,7 +34,7 @@ pub(crate) struct OutputStream {
     save_above: u64,
     save_state: SaveState,
     progress: Progress,
-    /// Saved files that were removed to make room for this one.
+    /// Saved files that were removed to free space for this one.
     removed: RemovedFiles,
 }
 
@@ -114,7 +114,7 @@ impl OutputStream {
                 Ok(count)
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-            // To continue would be to report a part as the whole.
+            // If it continued, the report would present a part as the whole.
             Err(error) => Err(error.into()),
         }
     }
@@ -139,7 +139,10 @@ impl OutputStream {
         let removed = &mut self.removed;
         let mut start = || {
             let mut file = save_to.as_ref().map_err(|reason| *reason)?.create()?;
-            let parts = self.head_tail.all_bytes().ok_or("its start is gone")?;
+            let parts = self
+                .head_tail
+                .all_bytes()
+                .ok_or("the start of the output is no longer in memory")?;
             for part in parts {
                 file.write(part, removed)?;
             }
@@ -165,7 +168,7 @@ impl OutputStream {
         [first.report(first_share), second.report(second_share)]
     }
 
-    /// The saved files that were removed to make room for both streams.
+    /// The saved files that were removed to free space for both streams.
     pub(crate) fn removed(streams: &mut [OutputStream; 2]) -> RemovedFiles {
         let mut removed = RemovedFiles::default();
         for stream in streams {
@@ -185,7 +188,7 @@ impl OutputStream {
             saved: None,
         };
         if !report.is_truncated() {
-            // The file was started in case the other stream would leave no room.
+            // The file was created in case the other stream would fill the reply.
             self.save_state = SaveState::Done;
             return report;
         }

@@ -1,4 +1,4 @@
-//! How much of a command's output is shown, and where the output is saved.
+//! How much of a command's output is shown, and where it is saved.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::text::reply_budget::{ReplyBudget, TextSize};
 /// With less room, a reply would contain little more than the names of the files.
 const LEAST_ROOM: usize = 400;
 
-/// How much of the two outputs is shown.
+/// How much of the two streams is shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OutputWindow {
     /// This many bytes of each.
@@ -18,7 +18,7 @@ pub(crate) enum OutputWindow {
     Shared(TextSize),
 }
 
-/// Where a long output is saved, or why it cannot be.
+/// Where long output is saved, or why it cannot be saved.
 pub(crate) type SaveTarget = Result<Arc<OutputStore>, &'static str>;
 
 impl OutputWindow {
@@ -34,7 +34,7 @@ impl OutputWindow {
         if room.bytes >= LEAST_ROOM {
             return (OutputWindow::Shared(room), save_to);
         }
-        let why = "the path of the temp folder is too long for a reply of this size";
+        let why = "the path of the temp directory is too long for the reply limit";
         (OutputWindow::Shared(command_reply::room(budget, 0, note_bytes)), Err(why))
     }
 }

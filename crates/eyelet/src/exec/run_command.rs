@@ -1,4 +1,4 @@
-//! Runs a command and reads its two outputs until it ends.
+//! Runs a command and reads its two streams until it ends.
 //!
 //! One loop polls both pipes and the end of the command. The call ends with the command, even if
 //! other processes still hold the pipes; eyelet kills them before it replies.
@@ -26,7 +26,7 @@ const DRAIN_TIME: Duration = Duration::from_millis(100);
 const GRACE_TIME: Duration = Duration::from_millis(200);
 /// How long to wait for a killed group: a process that hangs in the kernel does not die.
 const REAP_TIME: Duration = Duration::from_secs(1);
-/// How often to check a group that was told to end.
+/// How often to check a group that received SIGTERM.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The result of a command.
@@ -34,9 +34,9 @@ pub(crate) struct CommandOutcome {
     pub(crate) end: CommandEnd,
     pub(crate) stdout: StreamReport,
     pub(crate) stderr: StreamReport,
-    /// Changes to protected paths that were undone.
+    /// Changes to protected paths that were reverted.
     pub(crate) reverted: Vec<Reverted>,
-    /// Saved files that were removed to make room for its output.
+    /// Saved files that were removed to free space for its output.
     pub(crate) removed: RemovedFiles,
 }
 
@@ -138,21 +138,21 @@ impl RunningCommand {
         }
     }
 
-    /// Tells the supervisor to kill what is left, and reads the remaining output.
+    /// Asks the supervisor to kill the remaining processes, and reads the remaining output.
     fn end_supervised(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
         if stopped.is_none() {
             self.drain(DRAIN_TIME)?;
         }
         let until = Instant::now() + GRACE_TIME + REAP_TIME;
-        let mut is_told_to_end = false;
+        let mut is_asked_to_end = false;
         loop {
             self.read()?;
             let CommandProcess::Supervised(process) = &mut self.process else { return Ok(None) };
             if process.is_gone()? || Instant::now() >= until {
                 break;
             }
-            if !is_told_to_end {
-                is_told_to_end = true;
+            if !is_asked_to_end {
+                is_asked_to_end = true;
                 process.ask_to_end();
             }
             self.wait(until.saturating_duration_since(Instant::now()));
@@ -268,7 +268,7 @@ impl RunningCommand {
         let _ = rustix::event::poll(&mut fds, Some(&timeout));
     }
 
-    /// Reads from both pipes, so that neither waits for the other. Returns how many bytes it read.
+    /// Reads from both pipes: a full one must not block the other. Returns how many bytes it read.
     fn read(&mut self) -> io::Result<usize> {
         let [stdout, stderr] = &mut self.streams;
         Ok(stdout.read()? + stderr.read()?)

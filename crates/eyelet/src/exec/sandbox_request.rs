@@ -34,13 +34,15 @@ impl SupervisedCommand {
             SandboxPolicy::ReadOnly => Policy::ReadOnly,
             SandboxPolicy::WorkspaceWrite => Policy::WorkspaceWrite,
             SandboxPolicy::Full => Policy::Full,
-            SandboxPolicy::Off => return Err(Refusal::Unavailable("commands are off".to_owned())),
+            SandboxPolicy::Off => {
+                return Err(Refusal::Unavailable("commands are disabled".to_owned()));
+            }
         };
         if !cfg!(target_os = "linux") {
             return match policy {
                 Policy::Full => Ok(None),
                 Policy::ReadOnly | Policy::WorkspaceWrite => {
-                    Err(Refusal::Unavailable("only Linux can".to_owned()))
+                    Err(Refusal::Unavailable("sandboxing requires Linux".to_owned()))
                 }
             };
         }
@@ -48,7 +50,7 @@ impl SupervisedCommand {
             return match policy {
                 Policy::Full => Ok(None),
                 Policy::ReadOnly | Policy::WorkspaceWrite => {
-                    Err(Refusal::Unavailable("the host set no supervisor".to_owned()))
+                    Err(Refusal::Unavailable("the host configured no supervisor".to_owned()))
                 }
             };
         };
@@ -126,7 +128,7 @@ fn working_directory(turn: &TurnContext) -> Result<Place, Refusal> {
     let root = Root::open(turn.cwd())?;
     let place = place(&root)?;
     if turn.sandbox() == SandboxPolicy::WorkspaceWrite && home(turn).as_ref() == Some(&place.path) {
-        let reason = "the working directory is the home folder, and no --root is set";
+        let reason = "the working directory is the home directory, and no roots are configured";
         return Err(Refusal::Unavailable(reason.to_owned()));
     }
     Ok(place)

@@ -80,7 +80,7 @@ impl SupervisedProcess {
     /// The error if the supervisor died before it confirmed the start. Output proves that the
     /// command ran all the same.
     pub(crate) fn start_unconfirmed(&self) -> Option<Refusal> {
-        let reason = "the supervisor was ended before it told how the command began";
+        let reason = "the supervisor was killed before it reported the start of the command";
         (!self.is_started).then(|| Refusal::Unavailable(reason.to_owned()))
     }
 

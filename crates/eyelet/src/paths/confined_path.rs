@@ -22,8 +22,8 @@ use crate::paths::root::is_removed;
 pub struct ConfinedPath {
     pub(super) shown: PathBuf,
     pub(super) location: Location,
-    /// Error messages, in case the path turns out to lead elsewhere.
-    pub(super) messages: RefusalMessages,
+    /// Error errors, in case the path turns out to lead elsewhere.
+    pub(super) errors: RefusalErrors,
 }
 
 #[derive(Clone, Debug)]
@@ -34,10 +34,10 @@ pub(super) enum Location {
     BeneathRoot(PathBeneath),
 }
 
-/// Error messages for a path that must not be opened.
+/// Errors for a path that must not be opened.
 #[derive(Clone, Debug)]
-pub(super) struct RefusalMessages {
-    pub(super) outside: Arc<str>,
+pub(super) struct RefusalErrors {
+    pub(super) outside: Arc<ToolError>,
     pub(super) denied: Arc<str>,
     /// Set if the path names saved output that may have been removed.
     pub(super) removed: Option<Arc<str>>,
@@ -87,16 +87,14 @@ impl ConfinedPath {
             Location::BeneathRoot(beneath) => beneath.open(flags),
         };
         let opened = opened.map_err(|unopened| match unopened {
-            BeneathError::Outside => self.refused(ErrorCode::OutsideRoot, &self.messages.outside),
-            BeneathError::Denied => {
-                self.refused(ErrorCode::PermissionDenied, &self.messages.denied)
-            }
+            BeneathError::Outside => OpenFailure::Refused(self.errors.outside.as_ref().clone()),
+            BeneathError::Denied => self.refused(ErrorCode::PermissionDenied, &self.errors.denied),
             // A socket, or a device that has no driver.
             BeneathError::System(Errno::NXIO) if want == OpenAs::RegularFile => {
                 OpenFailure::NotAFile
             }
-            BeneathError::System(Errno::NOENT) if self.messages.removed.is_some() => {
-                self.refused(ErrorCode::NotFound, self.messages.removed.as_deref().unwrap_or(""))
+            BeneathError::System(Errno::NOENT) if self.errors.removed.is_some() => {
+                self.refused(ErrorCode::NotFound, self.errors.removed.as_deref().unwrap_or(""))
             }
             BeneathError::System(error) => error.into(),
         })?;

@@ -1,7 +1,7 @@
-//! The deny list: secrets and `--deny` globs. No tool shows what it matches, inside or outside of
-//! the roots.
+//! The deny list: paths that may contain secrets, and globs. No tool opens or lists a denied path,
+//! inside or outside the roots.
 //!
-//! Paths are compared after resolving symlinks, so that no other spelling of a path gets around it.
+//! Paths are compared after resolving symlinks, so no other spelling of a path bypasses the list.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub const SECRETS: &[&str] = &[
     ".copilot",
 ];
 
-/// Files and directories that tools must not show. A denied directory covers everything in it.
+/// Paths that no tool opens or lists. If a directory is denied, so is everything in it.
 #[derive(Clone, Debug, Default)]
 pub struct DenyList {
     paths: Vec<PathBuf>,
@@ -58,11 +58,11 @@ impl DenyList {
         self
     }
 
-    /// Denies what `glob` matches: an absolute glob, or one relative to each of `base_dirs`.
-    /// Ignores ASCII case; `*` does not match a slash.
+    /// Denies the paths that `glob` matches. A relative glob applies below each of `base_dirs`.
+    /// Matching ignores ASCII case; `*` does not match a slash.
     ///
     /// # Errors
-    /// `invalid_input` if it is not a valid glob.
+    /// `invalid_input` if the glob is not valid.
     pub fn with_glob(mut self, glob: &str, base_dirs: &[&Path]) -> Result<Self, ToolError> {
         let glob = glob.trim_end_matches('/');
         let globs: Vec<String> = if Path::new(glob).is_absolute() {
@@ -77,7 +77,7 @@ impl DenyList {
             base_dirs.iter().map(below).collect()
         };
         let refused = |error: globset::Error| {
-            ToolError::invalid_input(format!("--deny `{glob}` is no glob: {}", error.kind()))
+            ToolError::invalid_input(format!("deny glob `{glob}` is invalid: {}", error.kind()))
         };
         for glob in globs {
             let mut builder = GlobBuilder::new(&glob);
@@ -97,7 +97,7 @@ impl DenyList {
         &self.paths
     }
 
-    /// The `--deny` globs, made absolute.
+    /// The deny globs, made absolute.
     pub(crate) fn globs(&self) -> &[globset::Glob] {
         &self.globs
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::context::{PathScope, TurnContext};
-use crate::error::{ErrorCode, ToolError};
-use crate::paths::confined_path::{ConfinedPath, Location, RefusalMessages};
+use crate::error::{ErrorCode, Hint, ToolError};
+use crate::paths::confined_path::{ConfinedPath, Location, RefusalErrors};
 use crate::paths::open_beneath::PathBeneath;
 use crate::paths::root::Root;
 use crate::sandbox_settings::SandboxPolicy;
@@ -15,13 +15,13 @@ impl TurnContext {
     /// Resolves `text` to a path that this call may open. Relative paths start at the working
     /// directory.
     ///
-    /// `argument` is the name of the argument, for the error message. The path must be in a root,
-    /// in the saved output or in the session's private temp folder.
+    /// `argument` is the name of the argument, for error errors. The path must be in a root, in
+    /// the saved output or in the session's private temp directory.
     ///
     /// # Errors
-    /// `invalid_input` for a path with a NUL, `outside_root` if it is outside of the roots.
+    /// `invalid_input` if the path contains a NUL, `outside_root` if it is outside the roots.
     pub fn resolve_path(&self, argument: &str, text: &str) -> Result<ConfinedPath, ToolError> {
-        self.resolve(argument, text, "--root DIR at the start adds one, --read-anywhere lifts them")
+        self.resolve(argument, text, Hint::LiftRoots)
     }
 
     /// Resolves the working directory of a command. `PathScope::Everything` does not lift the roots
@@ -33,41 +33,41 @@ impl TurnContext {
     ) -> Result<ConfinedPath, ToolError> {
         let path_scope = if self.roots.is_empty() { self.path_scope } else { PathScope::Roots };
         let turn = self.clone().with_path_scope(path_scope);
-        turn.resolve(argument, text, "--root DIR at the start adds one")
+        turn.resolve(argument, text, Hint::AddRoot)
     }
 
-    fn resolve(&self, argument: &str, text: &str, hint: &str) -> Result<ConfinedPath, ToolError> {
+    fn resolve(&self, argument: &str, text: &str, hint: Hint) -> Result<ConfinedPath, ToolError> {
         if text.contains('\0') {
             return Err(ToolError::invalid_input(format!(
                 "{argument} must not contain a NUL character"
             )));
         }
         let subject = format!("{argument} `{}`", escape::text(text));
-        self.resolve_absolute(&subject, self.absolute(text), hint)
-            .map_err(|outside| ToolError::new(ErrorCode::OutsideRoot, outside.as_ref()))
+        self.resolve_absolute(&subject, self.absolute(text), hint).map_err(Arc::unwrap_or_clone)
     }
 
-    /// Resolves an absolute path; none if it is outside of the roots.
+    /// Resolves an absolute path; `None` if it is outside the roots.
     pub(crate) fn confine(&self, shown: PathBuf) -> Option<ConfinedPath> {
-        self.resolve_absolute("path", shown, "").ok()
+        self.resolve_absolute("path", shown, Hint::AddRoot).ok()
     }
 
     fn resolve_absolute(
         &self,
         subject: &str,
         shown: PathBuf,
-        hint: &str,
-    ) -> Result<ConfinedPath, Arc<str>> {
-        let outside: Arc<str> = self.outside(subject, hint).into();
-        let denied = format!("{subject} is hidden: it may hold secrets, or --deny names it").into();
+        hint: Hint,
+    ) -> Result<ConfinedPath, Arc<ToolError>> {
+        let outside = Arc::new(self.outside(subject, hint));
+        let denied =
+            format!("{subject} is denied: it may contain secrets or matches a deny glob").into();
         let removed =
             self.output_store.as_ref().and_then(|output_store| output_store.removed(&shown));
         let removed = removed.map(|what| format!("{subject} {what}").into());
-        let messages = RefusalMessages { outside: Arc::clone(&outside), denied, removed };
+        let errors = RefusalErrors { outside: Arc::clone(&outside), denied, removed };
         let mut allowed = Vec::new();
         match self.path_scope {
             PathScope::Everything if self.deny_list.is_empty() => {
-                return Ok(ConfinedPath { shown, location: Location::Anywhere, messages });
+                return Ok(ConfinedPath { shown, location: Location::Anywhere, errors });
             }
             // Every path is beneath `/`, and the walk from there checks the deny list.
             PathScope::Everything => allowed.extend(Root::open("/").ok().map(Arc::new)),
@@ -80,10 +80,10 @@ impl TurnContext {
             }
         }
         let beneath = PathBeneath::find(allowed.into(), &shown, &self.deny_list).ok_or(outside)?;
-        Ok(ConfinedPath { shown, location: Location::BeneathRoot(beneath), messages })
+        Ok(ConfinedPath { shown, location: Location::BeneathRoot(beneath), errors })
     }
 
-    /// The private temp folder of sandboxed commands, if it was created.
+    /// The private temp directory of sandboxed commands, if it was created.
     fn private_temp(&self) -> Option<Arc<Root>> {
         let settings = self.settings.as_ref()?;
         let temp = settings.private_temp.as_ref()?;
@@ -93,13 +93,14 @@ impl TurnContext {
         temp.root(settings.tier())
     }
 
-    /// The error message for a path outside of the roots. `hint` says what would help.
-    fn outside(&self, subject: &str, hint: &str) -> String {
+    /// The error for a path outside the roots.
+    fn outside(&self, subject: &str, hint: Hint) -> ToolError {
         let roots: Vec<_> =
             self.roots.iter().map(|root| escape::name(root.path().as_os_str())).collect();
-        match roots.is_empty() {
-            true => format!("{subject} is outside the roots, there are none; {hint}"),
-            false => format!("{subject} is outside the roots ({}); {hint}", roots.join(", ")),
-        }
+        let message = match roots.is_empty() {
+            true => format!("{subject} is not accessible: no roots are configured"),
+            false => format!("{subject} is outside the roots ({})", roots.join(", ")),
+        };
+        ToolError::new(ErrorCode::OutsideRoot, message).with_hint(hint)
     }
 }

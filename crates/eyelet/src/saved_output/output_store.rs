@@ -1,7 +1,7 @@
 //! Saves output that is too long to show to private files.
 //!
-//! Nothing here fails a call: if output cannot be saved, the reply gives the reason instead of a
-//! file.
+//! Nothing here makes a call fail: if output cannot be saved, the reply gives the reason instead of
+//! a file.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -20,7 +20,7 @@ use crate::text::removed_files::RemovedFiles;
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 /// The most bytes of all files of a session.
 pub const MAX_SESSION_BYTES: u64 = 4 * MAX_FILE_BYTES;
-/// How long a file of the command line is kept.
+/// How long files of the command line are stored.
 pub const MAX_AGE_SECS: i64 = 24 * 60 * 60;
 
 /// How often a session's folder is created again if another start took it for a dead session's.
@@ -28,7 +28,7 @@ const MAX_TRIES: usize = 8;
 /// How many removed files are remembered by name.
 const MAX_REMEMBERED: usize = 4096;
 
-/// A private folder for saved output. Created when first needed.
+/// A private directory for saved output. Created when first needed.
 #[derive(Debug)]
 pub struct OutputStore {
     temp_dir: PathBuf,
@@ -50,7 +50,7 @@ struct StoreState {
     folder: Option<(String, Arc<PrivateDir>)>,
     /// Completely written, oldest first.
     finished: VecDeque<Finished>,
-    /// Removed to make room, oldest first.
+    /// Removed to free space, oldest first.
     removed: VecDeque<String>,
     /// The size of all files.
     used: u64,
@@ -65,7 +65,7 @@ struct Finished {
 }
 
 impl OutputStore {
-    /// This user's folder in `temp_dir`, for the command line: its files outlive the process.
+    /// Uses this user's directory in `temp_dir`, for the command line: its files outlive the process.
     /// Removes files older than a day now.
     pub fn per_user(temp_dir: impl Into<PathBuf>) -> Self {
         let output_store = OutputStore::new(temp_dir.into(), StoreKind::PerUser);
@@ -80,8 +80,8 @@ impl OutputStore {
         output_store
     }
 
-    /// A new folder in `temp_dir`, for a server; dropping this removes it. Removes folders of dead
-    /// servers now.
+    /// Uses a new directory in `temp_dir`, for a server; dropping this removes it. Removes the
+    /// directories of dead servers now.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         let output_store = OutputStore::new(temp_dir.into(), StoreKind::Session);
         if let Ok(temp) = TempDir::open(&output_store.temp_dir) {
@@ -116,7 +116,7 @@ impl OutputStore {
         self
     }
 
-    /// Removes a server's folder now, even if others still hold this. Output cannot be saved
+    /// Removes a server's directory now, even if others still hold this. Output cannot be saved
     /// afterwards.
     pub fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,7 +127,7 @@ impl OutputStore {
         }
     }
 
-    /// The most bytes of a file's path, as displayed.
+    /// The most bytes of a file's path as displayed.
     pub(crate) fn max_path_bytes(&self) -> usize {
         // The names of the folder and the file, with separators.
         const NAMES: usize = 100;
@@ -151,15 +151,16 @@ impl OutputStore {
         }
         if state.removed.iter().any(|removed| removed == name) {
             return Some(format!(
-                "was removed to keep the files of this session below {limit} bytes"
+                "was removed: saved output exceeded the session limit of {limit} bytes; run the \
+                 command again"
             ));
         }
         // Another process of this user may have removed it.
         let hours = MAX_AGE_SECS / 3600;
         (self.kind == StoreKind::PerUser).then(|| {
             format!(
-                "is not kept any more: files go after {hours} hours, and the oldest where all \
-                 have {limit} bytes"
+                "no longer exists: saved output is removed after {hours} hours, or earlier if all \
+                 of it exceeds {limit} bytes; run the command again"
             )
         })
     }
@@ -251,8 +252,8 @@ impl OutputStore {
         Err(last_reason)
     }
 
-    /// Makes room for `wanted` bytes by removing the oldest finished files, which are added to
-    /// `removed_files`. Returns how many bytes there is room for.
+    /// Frees space for `wanted` bytes by removing the oldest finished files, which are added to
+    /// `removed_files`. Returns how many bytes may be written.
     fn reserve(&self, wanted: u64, removed_files: &mut RemovedFiles) -> u64 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let StoreState { folder: Some((_, folder)), finished, used, removed, .. } = &mut *state
@@ -314,7 +315,7 @@ pub(crate) struct SavedFile {
 }
 
 impl SavedFile {
-    /// Appends as many bytes as the limits allow. Files removed to make room are added to
+    /// Appends as many bytes as the limits allow. Files removed to free space are added to
     /// `removed_files`.
     pub(crate) fn write(
         &mut self,
@@ -332,14 +333,14 @@ impl SavedFile {
         self.file.write_all(part).map_err(|error| error.to_string())?;
         if self.bytes == 0 {
             return Err(format!(
-                "the files of this session reached {} bytes",
+                "saved output reached its limit of {} bytes",
                 self.output_store.max_session_bytes.min(self.most)
             ));
         }
         Ok(())
     }
 
-    /// Keeps the file. Returns its path, and its size if it is incomplete.
+    /// Completes the file. Returns its path, and its size if it is incomplete.
     pub(crate) fn finish(mut self) -> (PathBuf, Option<u64>) {
         self.is_finished = true;
         let finished = Finished { name: self.name.clone(), bytes: self.bytes };

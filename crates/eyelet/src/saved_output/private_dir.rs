@@ -46,7 +46,7 @@ pub(crate) struct TempDir<'p> {
 impl<'p> TempDir<'p> {
     pub(crate) fn open(path: &'p Path) -> Result<Self, String> {
         if !path.is_absolute() {
-            return Err(format!("the temp folder `{}` is not an absolute path", shown(path)));
+            return Err(format!("the temp directory `{}` is not an absolute path", shown(path)));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(path, flags, Mode::empty())
@@ -67,7 +67,7 @@ impl<'p> TempDir<'p> {
             return Err(format!("{} belongs to another user", shown(&path)));
         }
         if Mode::from_raw_mode(stat.st_mode).intersects(OTHERS) {
-            return Err(format!("{} is open to other users", shown(&path)));
+            return Err(format!("{} is accessible to other users", shown(&path)));
         }
         let copy = handle.try_clone().map_err(|error| reason(&path, error))?;
         let root = Arc::new(Root::from_handle(path.clone(), copy));

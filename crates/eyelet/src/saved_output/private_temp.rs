@@ -16,7 +16,8 @@ const TMP: &str = "/tmp";
 /// How often the folder is created again if another start took it for a dead session's.
 const MAX_TRIES: usize = 8;
 
-/// A private temp folder. Created when first needed; dropping this removes it and everything in it.
+/// A private temp directory. Created when first needed; dropping this removes it and everything in
+/// it.
 #[derive(Debug)]
 pub struct PrivateTemp {
     temp_dirs: Vec<PathBuf>,
@@ -32,12 +33,13 @@ struct CreatedDir {
 }
 
 impl PrivateTemp {
-    /// A folder in `temp_dir`, or in `/tmp` if that fails. Removes folders of dead sessions now.
+    /// Uses a directory in `temp_dir`, or in `/tmp` if that fails. Removes the directories of dead
+    /// sessions now.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         PrivateTemp::new(temp_dir.into(), false)
     }
 
-    /// The same for a process that makes one call: replies name no file in it.
+    /// Like [`PrivateTemp::session`], for a process that makes one call: replies name no file in it.
     pub fn for_one_call(temp_dir: impl Into<PathBuf>) -> Self {
         PrivateTemp::new(temp_dir.into(), true)
     }
@@ -114,7 +116,7 @@ fn prefix() -> String {
 
 fn create_in(temp_dir: &Path) -> Result<CreatedDir, String> {
     let temp = TempDir::open(temp_dir)?;
-    let mut last_reason = "another start removes it".to_owned();
+    let mut last_reason = "another process removed it".to_owned();
     for _ in 0..MAX_TRIES {
         let random = random_name().map_err(|error| error.to_string())?;
         let name = format!("{}{random}", prefix());

@@ -63,7 +63,7 @@ pub(crate) fn search(
     let (mut counts, deferred) = newest_first::merge_workers(workers);
     counts.add(&search.search_newest(deferred, &top)?);
     if let Err(error) = top.directory.check_complete() {
-        let error = ToolError::io("path could not be searched whole", &error);
+        let error = ToolError::io("path could not be searched completely", &error);
         return Err(SearchFailure::Failed(error));
     }
     Ok((counts, search.into_newest()))

@@ -26,16 +26,15 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Compiles the glob, then the pattern. The errors are ripgrep's.
+    /// Compiles the glob, then the pattern. Errors that ripgrep has too start with `rg failed: `.
     pub(crate) fn new(
         pattern: &str,
         include: Option<&str>,
         turn: &TurnContext,
     ) -> Result<Query, ToolError> {
-        let failed = |why| ToolError::invalid_input(format!("rg failed: {why}"));
         let cwd = real(turn.cwd());
-        let overrides = rules::include(&cwd, include).map_err(failed)?;
-        let matcher = compile(pattern).map_err(failed)?;
+        let overrides = rules::include(&cwd, include)?;
+        let matcher = compile(pattern)?;
         let (pattern, include) = (pattern.to_owned(), include.map(str::to_owned));
         Ok(Query { pattern, include, matcher, overrides, cwd, long_lines: OnceLock::new() })
     }
@@ -50,8 +49,8 @@ fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Compiles a pattern as ripgrep does. The error includes ripgrep's hints.
-fn compile(pattern: &str) -> Result<RegexMatcher, String> {
+/// Compiles a pattern as ripgrep does. Errors include ripgrep's own advice.
+fn compile(pattern: &str) -> Result<RegexMatcher, ToolError> {
     let mut builder = RegexMatcherBuilder::new();
     builder
         .multi_line(true)
@@ -66,6 +65,13 @@ fn compile(pattern: &str) -> Result<RegexMatcher, String> {
         .nest_limit(MAX_NESTING);
     builder.build_many(&[pattern]).map_err(|error| {
         let mut why = error.to_string();
+        // The limit is eyelet's, not ripgrep's.
+        if why.contains("exceeds size limit") {
+            return ToolError::invalid_input(format!(
+                "pattern is too large: it exceeds {MAX_COMPILED_BYTES} bytes when compiled; use a \
+                 simpler pattern"
+            ));
+        }
         if why.contains("the literal") && why.contains("not allowed") {
             why.push_str(
                 "\n\nConsider enabling multiline mode with the --multiline flag (or -U for short).\n\
@@ -78,6 +84,6 @@ fn compile(pattern: &str) -> Result<RegexMatcher, String> {
                  binary detection is enabled and matching a NUL byte is impossible.",
             );
         }
-        why
+        ToolError::invalid_input(format!("rg failed: {why}"))
     })
 }

@@ -17,7 +17,7 @@ use rustix::fs::{AtFlags, CWD};
 
 use crate::cancel::{Stop, StopCheck};
 use crate::context::{PathScope, TurnContext};
-use crate::error::{ErrorCode, ToolError};
+use crate::error::{ErrorCode, Hint, ToolError};
 use crate::limits::STOP_INTERVAL;
 use crate::text::newest_page::Hit;
 use crate::text::truncate;
@@ -75,10 +75,10 @@ fn why(code: Option<i32>, status: ExitStatus, error_text: &[u8]) -> String {
     let error_text = error_text.trim();
     let error_text = error_text.strip_prefix("rg: ").unwrap_or(error_text);
     match (code, status.signal()) {
-        (_, Some(signal)) => format!("it was ended by signal {signal}"),
+        (_, Some(signal)) => format!("killed by signal {signal}"),
         // `--no-messages` suppresses these errors.
         (Some(2), None) if error_text.is_empty() => "some files could not be read".to_owned(),
-        (Some(code), None) if error_text.is_empty() => format!("it ended with exit code {code}"),
+        (Some(code), None) if error_text.is_empty() => format!("exit code {code}"),
         _ => truncate::at_most(error_text, MAX_ERROR_BYTES).to_owned(),
     }
 }
@@ -98,13 +98,8 @@ fn modified_at(path: &str, turn: &TurnContext) -> Option<Option<i128>> {
 }
 
 fn not_launched(why: &str) -> SearchFailure {
-    SearchFailure::Failed(ToolError::new(
-        ErrorCode::SearchFailed,
-        format!(
-            "failed to launch rg: {why}; install ripgrep and put it on PATH, or use the embedded \
-             search engine"
-        ),
-    ))
+    let error = ToolError::new(ErrorCode::SearchFailed, format!("failed to launch rg: {why}"));
+    SearchFailure::Failed(error.with_hint(Hint::InstallRipgrep))
 }
 
 /// A running `rg`. Dropping it kills it.
@@ -116,7 +111,7 @@ struct RgProcess {
 impl RgProcess {
     fn start(query: &Query, target: &Target, turn: &TurnContext) -> Result<Self, SearchFailure> {
         let program = find_program::find(RG, &turn.environment)
-            .ok_or_else(|| not_launched("it is not on PATH"))?;
+            .ok_or_else(|| not_launched("not found on PATH"))?;
         let mut command = Command::new(program);
         command.args(["--files-with-matches", "--sortr=modified", "--regexp"]).arg(&query.pattern);
         command.arg("--no-messages");

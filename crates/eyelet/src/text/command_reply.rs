@@ -1,4 +1,4 @@
-//! Renders a command's two outputs as one text: a header line, then stdout, then stderr.
+//! Renders a command's two streams as one text: a header line, then stdout, then stderr.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ pub(crate) const MAX_NOTED_PATH_BYTES: usize = 200;
 /// The most bytes of a note about protected paths, with its number and words.
 pub(crate) const MAX_NOTE_BYTES: usize = MAX_NOTED_PATH_BYTES + 80;
 
-/// One output of a command: what is shown of it, and where the rest is.
+/// One output stream of a command: the shown part, and where all of it was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamReport {
-    /// What is shown.
+    /// The shown part.
     pub shown: Shown,
     /// How many bytes the command wrote.
     pub total_bytes: u64,
-    /// How many lines that is; a last line without a newline counts.
+    /// How many lines the command wrote; a last line without a newline counts.
     pub lines: u64,
     /// Where a truncated stream was saved.
     pub saved: Option<SavedOutput>,
@@ -43,7 +43,7 @@ pub enum SavedOutput {
         /// How many bytes of the start the file contains.
         bytes: u64,
     },
-    /// It could not be saved.
+    /// Saving it failed.
     Failed {
         /// Why.
         reason: String,
@@ -91,12 +91,12 @@ impl StreamReport {
         }
     }
 
-    /// Why it is not saved, or not completely.
+    /// Why it was not saved, or not completely.
     pub fn save_error(&self) -> Option<String> {
         match self.saved.as_ref()? {
             SavedOutput::Whole { .. } => None,
             SavedOutput::Start { bytes, .. } => {
-                Some(format!("only the first {bytes} of {} bytes are kept", self.total_bytes))
+                Some(format!("only the first {bytes} of {} bytes were saved", self.total_bytes))
             }
             SavedOutput::Failed { reason } => Some(reason.clone()),
         }
@@ -119,15 +119,15 @@ impl StreamReport {
         // Writing to a string cannot fail.
         let _ = match &self.saved {
             Some(SavedOutput::Whole { file }) => {
-                write!(summary, ", all in {}", escape::name(file.as_os_str()))
+                write!(summary, ", saved to {}", escape::name(file.as_os_str()))
             }
             Some(SavedOutput::Start { file, bytes }) => {
-                write!(summary, ", first {bytes} bytes in {}", escape::name(file.as_os_str()))
+                write!(summary, ", first {bytes} bytes saved to {}", escape::name(file.as_os_str()))
             }
             Some(SavedOutput::Failed { reason }) => {
                 write!(
                     summary,
-                    ", not kept: {}",
+                    ", not saved: {}",
                     truncate::at_most(&escape::text(reason), MAX_REASON_BYTES)
                 )
             }
@@ -140,13 +140,13 @@ impl StreamReport {
         text.push_str(self.text());
         if let Shown::Both { tail, .. } = &self.shown {
             start_line(text);
-            let _ = writeln!(text, "[{} bytes left out]", self.withheld_bytes());
+            let _ = writeln!(text, "[{} bytes truncated]", self.withheld_bytes());
             text.push_str(&tail.text);
         }
     }
 }
 
-/// The room for the two outputs in a reply. A file's path may take `path_bytes`, and a note about
+/// The room for the two streams in a reply. A file's path may take `path_bytes`, and a note about
 /// protected paths `note_bytes`.
 pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) -> TextSize {
     // Eight numbers of up to 20 digits, one number of removed files, and the words around them.
@@ -179,7 +179,7 @@ pub(crate) fn render(
     text
 }
 
-/// Starts a new line, so that a line of eyelet's own never continues a line of the command.
+/// Starts a new line: eyelet's own lines never continue a line of the command.
 fn start_line(text: &mut String) {
     if !text.ends_with('\n') {
         text.push('\n');

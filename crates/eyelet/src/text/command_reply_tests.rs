@@ -13,7 +13,7 @@ fn piece(text: &str) -> Piece {
     Piece { text: text.to_owned(), bytes: text.len() as u64 }
 }
 
-fn cut(shown: Shown, saved: SavedOutput) -> StreamReport {
+fn truncated(shown: Shown, saved: SavedOutput) -> StreamReport {
     StreamReport { shown, total_bytes: 1_000, lines: 40, saved: Some(saved) }
 }
 
@@ -62,28 +62,28 @@ fn a_truncated_stream_names_the_shown_part_and_the_file() {
     let both = Shown::Both { head: piece("start\n"), tail: piece("end\n") };
     let open = Shown::Both { head: piece("sta"), tail: piece("end") };
     let text = [
-        render("exit 0", &cut(Shown::Head(piece("start")), file()), &whole("", 0)),
-        render("exit 0", &cut(Shown::Tail(piece("end")), file()), &whole("", 0)),
-        render("exit 0", &cut(both, file()), &whole("", 0)),
-        render("timed out after 2 s", &whole("", 0), &cut(open, file())),
+        render("exit 0", &truncated(Shown::Head(piece("start")), file()), &whole("", 0)),
+        render("exit 0", &truncated(Shown::Tail(piece("end")), file()), &whole("", 0)),
+        render("exit 0", &truncated(both, file()), &whole("", 0)),
+        render("timed out after 2 s", &whole("", 0), &truncated(open, file())),
     ];
     expect![[r#"
-        [exit 0; stdout 40 lines, 1000 bytes, first 5 shown, all in /tmp/f; stderr empty]
+        [exit 0; stdout 40 lines, 1000 bytes, first 5 shown, saved to /tmp/f; stderr empty]
         start
         ---
-        [exit 0; stdout 40 lines, 1000 bytes, last 3 shown, all in /tmp/f; stderr empty]
+        [exit 0; stdout 40 lines, 1000 bytes, last 3 shown, saved to /tmp/f; stderr empty]
         end
         ---
-        [exit 0; stdout 40 lines, 1000 bytes, first 6 and last 4 shown, all in /tmp/f; stderr empty]
+        [exit 0; stdout 40 lines, 1000 bytes, first 6 and last 4 shown, saved to /tmp/f; stderr empty]
         start
-        [990 bytes left out]
+        [990 bytes truncated]
         end
 
         ---
-        [timed out after 2 s; stdout empty; stderr 40 lines, 1000 bytes, first 3 and last 3 shown, all in /tmp/f]
+        [timed out after 2 s; stdout empty; stderr 40 lines, 1000 bytes, first 3 and last 3 shown, saved to /tmp/f]
         [stderr]
         sta
-        [994 bytes left out]
+        [994 bytes truncated]
         end"#]]
     .assert_eq(&text.join("\n---\n"));
 }
@@ -93,9 +93,9 @@ fn a_stream_that_is_not_saved_completely_says_so() {
     let head = || Shown::Head(piece("start"));
     let start = SavedOutput::Start { file: "/tmp/f".into(), bytes: 700 };
     let lost = SavedOutput::Failed { reason: "no space\nleft".to_owned() };
-    let text = render("exit 0", &cut(head(), start), &cut(head(), lost));
+    let text = render("exit 0", &truncated(head(), start), &truncated(head(), lost));
     expect![[r#"
-        [exit 0; stdout 40 lines, 1000 bytes, first 5 shown, first 700 bytes in /tmp/f; stderr 40 lines, 1000 bytes, first 5 shown, not kept: no space\nleft]
+        [exit 0; stdout 40 lines, 1000 bytes, first 5 shown, first 700 bytes saved to /tmp/f; stderr 40 lines, 1000 bytes, first 5 shown, not saved: no space\nleft]
         start
         [stderr]
         start"#]]
@@ -111,10 +111,10 @@ fn the_header_names_one_removed_file_and_counts_the_rest() {
     removed.add("/tmp/one".into());
     assert_eq!(
         render_with(&removed),
-        "[exit 0; stdout 1 line; stderr empty; removed to make room: /tmp/one]\na"
+        "[exit 0; stdout 1 line; stderr empty; removed to free space: /tmp/one]\na"
     );
     (0..9).for_each(|number| removed.add(format!("/tmp/{number}").into()));
-    assert!(render_with(&removed).contains("; removed to make room: /tmp/one and 9 more]\n"));
+    assert!(render_with(&removed).contains("; removed to free space: /tmp/one and 9 more]\n"));
     assert_eq!((removed.named().len(), removed.count()), (8, 10));
     assert_eq!(removed.list().last().map(String::as_str), Some("and 2 more"));
 }

@@ -24,7 +24,7 @@ pub enum Keep {
     Both,
 }
 
-/// What is shown of a stream.
+/// The shown part of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// All of it.
@@ -45,9 +45,9 @@ pub enum Shown {
 /// A part of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Piece {
-    /// As text; bytes that are not UTF-8 are U+FFFD.
+    /// As text; U+FFFD replaces bytes that are not UTF-8.
     pub text: String,
-    /// How many bytes of the stream that is.
+    /// How many bytes of the stream it represents.
     pub bytes: u64,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct PageLines {
     pub(crate) content: String,
     pub(crate) lines_shown: u64,
     /// How many of them continue after the window.
-    pub(crate) lines_cut: u64,
+    pub(crate) lines_truncated: u64,
     /// How many lines the stream has.
     pub(crate) total_lines: u64,
 }
@@ -49,7 +49,7 @@ impl LineScan {
             found: PageLines {
                 content: String::new(),
                 lines_shown: 0,
-                lines_cut: 0,
+                lines_truncated: 0,
                 total_lines: 0,
             },
         }
@@ -182,7 +182,7 @@ impl LineScan {
             self.page.limit = self.found.lines_shown;
             return;
         }
-        self.found.lines_cut += u64::from(cut == Truncated::Yes);
+        self.found.lines_truncated += u64::from(cut == Truncated::Yes);
         self.found.lines_shown += 1;
     }
 }

@@ -5,7 +5,7 @@ use super::{LineScan, PageLines, PageRequest};
 /// The same result, computed from the whole stream.
 fn naive(stream: &[u8], page: PageRequest) -> PageLines {
     let mut found =
-        PageLines { content: String::new(), lines_shown: 0, lines_cut: 0, total_lines: 0 };
+        PageLines { content: String::new(), lines_shown: 0, lines_truncated: 0, total_lines: 0 };
     for line in stream.split_inclusive(|byte| *byte == b'\n') {
         found.total_lines += 1;
         if found.total_lines < page.offset || found.lines_shown == page.limit {
@@ -22,7 +22,7 @@ fn naive(stream: &[u8], page: PageRequest) -> PageLines {
         found.content.extend(window);
         found.content.push_str(ending);
         found.lines_shown += 1;
-        found.lines_cut += u64::from(start + page.width < text.len());
+        found.lines_truncated += u64::from(start + page.width < text.len());
     }
     found
 }
@@ -145,7 +145,7 @@ fn a_hole_of_a_tebibyte_is_one_line() {
         PageLines {
             content: "one\nab\0\nlas".to_owned(),
             lines_shown: 3,
-            lines_cut: 2,
+            lines_truncated: 2,
             total_lines: 3
         }
     );

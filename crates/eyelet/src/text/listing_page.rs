@@ -1,6 +1,6 @@
 //! Selects and formats the entries of one page of a directory listing.
 
-use crate::error::{ErrorCode, ToolError};
+use crate::error::{ErrorCode, Hint, ToolError};
 use crate::limits::MAX_ANSWER_BYTES;
 use crate::output::too_large_answer;
 use crate::text::entry_tree::{EntryKind, EntryName, EntryNode, EntryTree};
@@ -147,9 +147,9 @@ impl ListingPage {
         if self.page.is_empty() && self.seen > self.skip {
             return Err(ToolError::new(
                 ErrorCode::TooLarge,
-                "not one entry fits into a reply, so long is dir_path or so deep the entry; list a \
-                 directory further down, or start with a larger --reply-bytes",
-            ));
+                "the reply limit is too small for a single entry",
+            )
+            .with_hint(Hint::RaiseReplyLimit));
         }
         let sorted_positions = self.tree.sorted_positions();
         let mut by_place = vec![None; sorted_positions.len()];

@@ -1,4 +1,4 @@
-//! Saved files that were removed to make room; a limited number of them by name.
+//! Saved files that were removed to free space; a limited number of them by name.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::text::escape;
 /// How many are listed by name.
 const MAX_NAMED: usize = 8;
 
-/// Saved files that were removed to make room for new ones.
+/// Saved files that were removed to free space for new ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemovedFiles {
     named: Vec<PathBuf>,
@@ -50,8 +50,8 @@ impl RemovedFiles {
     pub(crate) fn summary(&self) -> Option<String> {
         let first = escape::name(self.named.first()?.as_os_str());
         Some(match self.count() - 1 {
-            0 => format!("removed to make room: {first}"),
-            more => format!("removed to make room: {first} and {more} more"),
+            0 => format!("removed to free space: {first}"),
+            more => format!("removed to free space: {first} and {more} more"),
         })
     }
 }

@@ -1,25 +1,24 @@
 //! The size limit of a reply, and how two outputs share it.
 
-/// The size limit of a reply. Tools return smaller pages to stay within it, so that offsets stay
-/// right.
+/// The size limit of a reply. Tools return smaller pages to fit, so their offsets stay correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyBudget {
     bytes: usize,
 }
 
 impl ReplyBudget {
-    /// The smallest budget: one line of 500 characters always fits.
+    /// The minimum budget. One line of 500 characters always fits.
     pub const MIN_BYTES: usize = 4096;
 
-    /// The most lines of a reply: some clients truncate at 2000 lines.
+    /// The maximum number of lines in a reply. Some clients truncate at 2000 lines.
     pub const MAX_LINES: usize = 1990;
 
-    /// A budget of `bytes`, at least [`ReplyBudget::MIN_BYTES`].
+    /// Creates a budget of `bytes`, or of [`ReplyBudget::MIN_BYTES`] if that is more.
     pub fn new(bytes: usize) -> Self {
         ReplyBudget { bytes: bytes.max(Self::MIN_BYTES) }
     }
 
-    /// The most bytes of the reply's text.
+    /// The maximum size of the text, in bytes.
     pub fn bytes(self) -> usize {
         self.bytes
     }

@@ -1,6 +1,6 @@
 //! `bash`: runs a command, shows a limited part of its output and saves longer output to files.
 //!
-//! Each output has its own window. Output that does not fit is saved while the command runs, and
+//! Each stream has its own window. Output that does not fit is saved while the command runs, and
 //! the report names the file.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::json;
 pub use super::bash_report::BashReport;
 use crate::args;
 use crate::context::TurnContext;
-use crate::error::{ErrorCode, ToolError};
+use crate::error::{ErrorCode, Hint, ToolError};
 use crate::exec::command_spec::CommandSpec;
 use crate::exec::output_window::{OutputWindow, SaveTarget};
 use crate::exec::refusal::Refusal;
@@ -27,13 +27,13 @@ use crate::text::escape;
 use crate::text::head_tail::Keep;
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// The most bytes shown of each output.
+/// The most bytes shown of each stream.
 pub const MAX_STREAM_BYTES: usize = 50 * 1024;
 /// The default time limit of a command.
 pub const DEFAULT_TIMEOUT_SECS: u64 = 120;
 /// The maximum time limit of a command.
 pub const MAX_TIMEOUT_SECS: u64 = 600;
-/// The longest command: Linux accepts no longer argument.
+/// The maximum length of a command: Linux accepts no longer argument.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
 /// The tool `bash`.
@@ -52,7 +52,7 @@ pub struct BashArgs {
     /// The working directory, absolute or relative to the turn's.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub cwd: Option<String>,
-    /// Which part of a long output is shown.
+    /// Which part of a long stream is shown.
     #[serde(default)]
     pub keep: Option<Keep>,
 }
@@ -77,37 +77,36 @@ impl Tool for Bash {
             name: self.name(),
             title: "Run a command",
             description: format!(
-                "Runs a command with bash -c and returns its exit code, stdout and stderr. Of each \
-                 stream at most {MAX_STREAM_BYTES} bytes are shown, of a longer one the part that keep \
-                 says; it is kept whole in a file that the answer names: page it with read. \
-                 Standard input is empty, and there is no terminal. The command is ended after \
-                 timeout_secs ({DEFAULT_TIMEOUT_SECS} unless asked), with whatever it started; \
-                 nothing goes on in the background afterwards. To list directories, search or read \
-                 files, use list_dir, grep_files and read."
+                "Runs a command with bash -c and returns its exit code, stdout and stderr. Shows at \
+                 most {MAX_STREAM_BYTES} bytes of each stream (keep selects which part); longer \
+                 output is saved in full to a file named in the reply, which read can page through. \
+                 Standard input is empty, there is no terminal, and everything the command started \
+                 is killed when it ends or reaches timeout_secs. To list directories, search or \
+                 read files, use list_dir, grep_files and read instead."
             ),
             input_schema: json!({
                 "type": "object",
                 "properties": {
                     "command": {
                         "type": "string",
-                        "description": "The command line."
+                        "description": "Command line to run."
                     },
                     "timeout_secs": {
                         "type": "integer",
                         "minimum": 0,
                         "description": format!(
-                            "Seconds the command may run, at most {MAX_TIMEOUT_SECS}. Default \
-                             {DEFAULT_TIMEOUT_SECS}."
+                            "Time limit in seconds. Default {DEFAULT_TIMEOUT_SECS}, maximum \
+                             {MAX_TIMEOUT_SECS}."
                         )
                     },
                     "cwd": {
                         "type": "string",
-                        "description": "Directory to run in. Default the working directory."
+                        "description": "Directory to run in. Defaults to the working directory."
                     },
                     "keep": {
                         "type": "string",
                         "enum": ["head", "tail", "both"],
-                        "description": "Which part of a long stream to show: its start, its end, \
+                        "description": "Which part of a long stream to show: the start, the end, \
                                         or half of each."
                     }
                 },
@@ -169,43 +168,43 @@ fn limits() -> Vec<Limit> {
     let bytes = "bytes";
     vec![
         Limit {
-            what: "what is shown of stdout and of stderr, each",
+            what: "output shown of stdout and stderr, each",
             value: MAX_STREAM_BYTES as u64,
             unit: bytes,
-            beyond: "cut at a character; all of it is in a file that the answer names",
+            beyond: "truncated at a character boundary; saved in full to a file named in the reply",
         },
         Limit {
-            what: "time for a command, unless asked",
+            what: "default of `timeout_secs`",
             value: DEFAULT_TIMEOUT_SECS,
             unit: seconds,
-            beyond: "the command is ended; what it printed is shown, `timed_out` is true",
+            beyond: "the command is killed; its output so far is returned, `timed_out` is true",
         },
         Limit {
-            what: "`timeout_secs`",
+            what: "maximum of `timeout_secs`",
             value: MAX_TIMEOUT_SECS,
             unit: seconds,
-            beyond: "taken as this many",
+            beyond: "reduced to this value",
         },
         Limit {
-            what: "a command",
+            what: "length of `command`",
             value: MAX_COMMAND_BYTES as u64,
             unit: bytes,
             beyond: "`too_large`; write it to a file and run that",
         },
         Limit {
-            what: "a file that keeps a stream",
+            what: "one file of saved output",
             value: MAX_FILE_BYTES,
             unit: bytes,
-            beyond: "it holds the start, and the answer says how much",
+            beyond: "only the start is saved; the reply says how many bytes",
         },
         Limit {
-            what: "the files of a session together",
+            what: "all saved output of a session",
             value: MAX_SESSION_BYTES,
             unit: bytes,
-            beyond: "the oldest goes",
+            beyond: "the oldest files are removed",
         },
         Limit {
-            what: "the age of a file of the command line",
+            what: "age of output saved by the command line",
             value: MAX_AGE_SECS as u64 / 3600,
             unit: "hours",
             beyond: "removed at the next start",
@@ -224,8 +223,8 @@ fn check_command(command: &str) -> Result<(), ToolError> {
         return Err(ToolError::new(
             ErrorCode::TooLarge,
             format!(
-                "command is {} bytes, above {MAX_COMMAND_BYTES}; write it to a file in parts and \
-                 run that file",
+                "command is too long: {} bytes, the limit is {MAX_COMMAND_BYTES}; write it to a \
+                 file in parts and run the file",
                 command.len()
             ),
         ));
@@ -233,10 +232,10 @@ fn check_command(command: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Without a reply budget, the start of each output. With one, start and end of both: the start
-/// alone would often hide how the command ended.
+/// Without a reply budget, shows the start of each stream. With one, shows the start and the end:
+/// the start alone would often hide how the command ended.
 fn shown_part(requested: Option<Keep>, turn: &TurnContext) -> (Keep, OutputWindow, SaveTarget) {
-    let save_to = turn.output_store.clone().ok_or("no spill folder is set");
+    let save_to = turn.output_store.clone().ok_or("no directory for saved output is configured");
     let Some(budget) = turn.reply_budget else {
         return (requested.unwrap_or_default(), OutputWindow::Each(MAX_STREAM_BYTES), save_to);
     };
@@ -250,9 +249,10 @@ fn shown_part(requested: Option<Keep>, turn: &TurnContext) -> (Keep, OutputWindo
 
 fn check_policy(policy: SandboxPolicy) -> Result<(), ToolError> {
     if policy == SandboxPolicy::Off {
-        let message =
-            "bash is off under the sandbox policy `off`; a start with --sandbox full runs commands";
-        return Err(ToolError::new(ErrorCode::SandboxUnavailable, message));
+        let message = "bash is disabled by the sandbox policy `off`";
+        return Err(
+            ToolError::new(ErrorCode::SandboxUnavailable, message).with_hint(Hint::AllowCommands)
+        );
     }
     Ok(())
 }
@@ -262,23 +262,23 @@ fn refused(refusal: Refusal, policy: SandboxPolicy) -> ToolError {
         Refusal::Io(error) => return failed(&error),
         Refusal::Unavailable(reason) => reason,
     };
-    let message = match policy {
-        SandboxPolicy::Full => format!("command could not be run: {reason}"),
-        SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite => format!(
-            "sandbox policy `{}` cannot be enforced here: {reason}; only a start with --sandbox \
-             full runs commands, without a sandbox",
-            policy.as_str()
-        ),
-    };
-    ToolError::new(ErrorCode::SandboxUnavailable, message)
+    let failure = |message| ToolError::new(ErrorCode::SandboxUnavailable, message);
+    match policy {
+        SandboxPolicy::Full => failure(format!("cannot run the command: {reason}")),
+        SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite => {
+            let policy = policy.as_str();
+            failure(format!("sandbox policy `{policy}` cannot be enforced here: {reason}"))
+                .with_hint(Hint::AllowCommands)
+        }
+    }
 }
 
 fn unusable(cwd: &str, error: &std::io::Error) -> ToolError {
-    ToolError::io(format_args!("cwd `{cwd}` cannot be used"), error)
+    ToolError::io(format_args!("cannot use cwd `{cwd}`"), error)
 }
 
 fn failed(error: &std::io::Error) -> ToolError {
-    let mut failure = ToolError::io("command could not be run", error);
+    let mut failure = ToolError::io("cannot run the command", error);
     if error.kind() == std::io::ErrorKind::ArgumentListTooLong {
         failure.code = ErrorCode::TooLarge;
     }

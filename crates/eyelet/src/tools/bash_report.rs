@@ -35,9 +35,9 @@ pub struct BashReport {
     pub timeout_secs: u64,
     /// The sandbox policy, if it ran in a sandbox.
     pub sandbox: Option<SandboxPolicy>,
-    /// Changes to protected paths that were undone.
+    /// Changes to protected paths that were reverted.
     pub sandbox_reverted: Vec<Reverted>,
-    /// Saved files that were removed to make room for its output.
+    /// Saved files that were removed to free space for its output.
     pub removed: RemovedFiles,
 }
 
@@ -150,8 +150,8 @@ struct BashData<'a> {
     spill_removed: Vec<String>,
 }
 
-/// Does not report a path in the temp folder, which is removed before anyone can read it. A path in
-/// the same directory is reported.
+/// Hides a location in the temp folder, which is removed before anyone can read it. A location in
+/// the same directory stays.
 fn drop_location(reverted: &mut Reverted) {
     if let Fate::MovedTo(to) = &reverted.fate {
         if to.0.parent() != reverted.path.0.parent() {
@@ -160,28 +160,31 @@ fn drop_location(reverted: &mut Reverted) {
     }
 }
 
-/// The path, and where the command's version of it is.
+/// The path, and what happened to the command's version of it.
 fn reverted(reverted: &Reverted) -> String {
     let shown = |path: &RawPath| escape::name(path.0.as_os_str()).into_owned();
     let path = shown(&reverted.path);
     match &reverted.fate {
-        Fate::MovedTo(to) => format!("{path}; what the command made is in {}", shown(to)),
-        Fate::Gone => format!("{path}; what the command made of it is gone"),
-        Fate::PutBack => format!("{path}; it was put back"),
-        Fate::Failed => format!("{path}; it may have changed, and could not be put back"),
+        Fate::MovedTo(to) => {
+            format!("{path}: change reverted; the command's version was moved to {}", shown(to))
+        }
+        Fate::Gone => format!("{path}: change reverted; the command's version was deleted"),
+        Fate::PutBack => format!("{path}: restored"),
+        Fate::Failed => format!("{path}: may have changed and could not be restored; check it"),
         Fate::Unseen => format!(
-            "{path}; protected paths in it may have changed, the supervisor ended before it looked"
+            "{path}: protected paths in this root may have changed; the supervisor was killed \
+             before it could check them"
         ),
     }
 }
 
 /// The note about protected paths: one by name, those that could not be restored first.
 fn reverted_note(reverted: &[Reverted]) -> Option<String> {
-    let (failed, undone): (Vec<_>, Vec<_>) =
+    let (failed, restored): (Vec<_>, Vec<_>) =
         reverted.iter().partition(|entry| matches!(entry.fate, Fate::Failed | Fate::Unseen));
     let (what, paths) = match failed.is_empty() {
-        true => ("protected and undone", undone),
-        false => ("protected and could not be put back", failed),
+        true => ("restored protected path", restored),
+        false => ("could not restore protected path", failed),
     };
     let first = escape::name(paths.first()?.path.0.as_os_str());
     let first = truncate::at_most(&first, command_reply::MAX_NOTED_PATH_BYTES);

@@ -26,12 +26,12 @@ use crate::tool::{Load, Tool, ToolDefinition};
 
 /// The default number of files per page.
 pub const DEFAULT_LIMIT: u64 = 100;
-/// Higher limits are lowered to this.
+/// The maximum number of files per page. Higher limits are reduced to this.
 pub const MAX_LIMIT: u64 = 2000;
-/// The most bytes of a pattern or glob.
+/// The maximum length of a pattern or glob, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 8 * 1024;
 
-/// The tool `grep_files`.
+/// Finds files by content.
 #[derive(Clone, Copy, Debug)]
 pub struct GrepFiles;
 
@@ -41,22 +41,22 @@ pub struct GrepFiles;
 pub struct GrepFilesArgs {
     /// The regular expression, in ripgrep's syntax.
     pub pattern: String,
-    /// A glob that files have to match, or with `!` must not match.
+    /// A glob of the files to search; with a leading `!`, of the files to skip.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub include: Option<String>,
     /// The directory or file to search. Default: the working directory.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub path: Option<String>,
-    /// The most files of the page.
+    /// The maximum number of files on the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
-    /// The first match of the page, from 1.
+    /// The first match of the page, counting from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
 }
 
 impl GrepFilesArgs {
-    /// The first page of files in the working directory that contain `pattern`.
+    /// Searches the working directory for `pattern`, with defaults for everything else.
     pub fn new(pattern: impl Into<String>) -> Self {
         GrepFilesArgs { pattern: pattern.into(), ..GrepFilesArgs::default() }
     }
@@ -67,14 +67,14 @@ impl GrepFilesArgs {
 pub struct GrepFilesReport {
     /// The paths of the page, absolute, escaped for display.
     pub files: Vec<String>,
-    /// The first match of the page, from 1.
+    /// The first match of the page, counting from 1.
     pub offset: u64,
     /// The offset of the next page, if more files match.
     pub next_offset: Option<u64>,
-    /// How many files were searched; none if the engine does not report it. A search may end before
-    /// all files are searched.
+    /// How many files were searched; `None` if the engine does not report it. A search stops as soon
+    /// as the page is certain, so it may not search every file.
     pub searched: Option<u64>,
-    /// What was skipped for other reasons than the ignore rules.
+    /// How many files were skipped for other reasons than the ignore rules.
     pub skipped: SkippedFiles,
     /// How many bytes of paths did not fit into the reply budget.
     pub withheld_bytes: u64,
@@ -83,11 +83,11 @@ pub struct GrepFilesReport {
 /// How many files and directories were skipped, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkippedFiles {
-    /// They could not be opened or read.
+    /// Files that could not be opened or read.
     pub unreadable: u64,
-    /// Their name is not UTF-8.
+    /// Files whose name is not UTF-8.
     pub not_utf8: u64,
-    /// They have a line that is too long to search in memory.
+    /// Files with a line that is too long to search in memory.
     pub line_too_long: u64,
 }
 
@@ -104,12 +104,12 @@ impl Tool for GrepFiles {
             name: self.name(),
             title: "Find files by content",
             description: format!(
-                "Finds the files whose content matches a regular expression and lists their paths, \
-                 the most recently changed first, {DEFAULT_LIMIT} a page unless limit says \
-                 otherwise (at most {MAX_LIMIT}). Lines are not shown: use read for them. Works \
-                 like ripgrep: hidden and binary files and what .gitignore excludes are left out, \
-                 matches are within one line, case counts unless the pattern starts with (?i). \
-                 When a page is full, ask again with offset raised by its number of files."
+                "Searches file contents for a regular expression and returns the paths of the \
+                 matching files, newest first, {DEFAULT_LIMIT} per page by default (maximum \
+                 {MAX_LIMIT}). Works like ripgrep: skips hidden, binary and .gitignored files, \
+                 matches within single lines, and is case-sensitive unless the pattern starts \
+                 with (?i). If a page is full, continue with offset increased by the number of \
+                 files returned. To see the matching lines, use read."
             ),
             input_schema: json!({
                 "type": "object",
@@ -120,8 +120,8 @@ impl Tool for GrepFiles {
                     },
                     "include": {
                         "type": "string",
-                        "description": "Glob for the files to search, such as *.rs or *.{ts,tsx}; \
-                                        !*.md leaves files out."
+                        "description": "Glob of the files to search, such as *.rs or *.{ts,tsx}; \
+                                        a leading ! excludes files, as in !*.md."
                     },
                     "path": {
                         "type": "string",
@@ -131,13 +131,14 @@ impl Tool for GrepFiles {
                         "type": "integer",
                         "minimum": 0,
                         "description": format!(
-                            "Most files to return. Default {DEFAULT_LIMIT}, at most {MAX_LIMIT}."
+                            "Maximum number of files to return. Default {DEFAULT_LIMIT}, maximum \
+                             {MAX_LIMIT}."
                         )
                     },
                     "offset": {
                         "type": "integer",
                         "minimum": 0,
-                        "description": "First match of the page, from 1. Default 1."
+                        "description": "First match to return, counting from 1. Default 1."
                     }
                 },
                 "required": ["pattern"],
@@ -148,28 +149,28 @@ impl Tool for GrepFiles {
             counts: "files searched",
             limits: vec![
                 Limit {
-                    what: "files a page, unless asked",
+                    what: "files per page, by default",
                     value: DEFAULT_LIMIT,
                     unit: "files",
-                    beyond: "page with offset",
+                    beyond: "continue with offset",
                 },
                 Limit {
-                    what: "files a page, at most",
+                    what: "files per page, maximum",
                     value: MAX_LIMIT,
                     unit: "files",
-                    beyond: "a higher limit is taken as this; page with offset",
+                    beyond: "a higher limit is reduced to this; continue with offset",
                 },
                 Limit {
-                    what: "a pattern or a glob",
+                    what: "length of a pattern or glob",
                     value: MAX_PATTERN_BYTES as u64,
                     unit: "bytes",
-                    beyond: "`invalid_input`",
+                    beyond: "fails with `invalid_input`",
                 },
                 Limit {
-                    what: "a line that has to be searched whole",
+                    what: "length of a line that must be searched in memory",
                     value: MAX_LINE_BYTES as u64,
                     unit: "bytes",
-                    beyond: "the file is searched up to that line",
+                    beyond: "the rest of the file is skipped",
                 },
             ],
         }
@@ -316,9 +317,9 @@ fn fit(files: &mut Vec<String>, budget: ReplyBudget) -> u64 {
         used <= room.bytes
     });
     let fitting = fitting.count().max(1);
-    let left_out = files.drain(fitting.min(files.len())..).map(|file| file.len() as u64 + 1).sum();
+    let removed = files.drain(fitting.min(files.len())..).map(|file| file.len() as u64 + 1).sum();
     if let Some(only) = files.first_mut().filter(|file| file.len() > room.bytes) {
         *only = truncate::at_most(only, room.bytes).to_owned();
     }
-    left_out
+    removed
 }

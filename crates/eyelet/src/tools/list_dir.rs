@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::args;
 use crate::cancel::StopCheck;
 use crate::context::TurnContext;
-use crate::error::ToolError;
+use crate::error::{Hint, ToolError};
 use crate::fs::directory::Directory;
 use crate::fs::tree_descent::TreeDescent;
 use crate::limits::{Limit, TIME_LIMIT};
@@ -30,7 +30,8 @@ use crate::tool::{Load, Tool, ToolDefinition};
 pub const DEFAULT_LIMIT: u64 = 25;
 /// The default number of levels.
 pub const DEFAULT_DEPTH: u64 = 2;
-/// The tool `list_dir`.
+
+/// Lists a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct ListDir;
 
@@ -40,19 +41,19 @@ pub struct ListDir;
 pub struct ListDirArgs {
     /// The directory, as an absolute path.
     pub dir_path: String,
-    /// The first entry of the page, from 1.
+    /// The first entry of the page, counting from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
-    /// The most entries of the page.
+    /// The maximum number of entries on the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
-    /// How many levels to list; 1 lists only the directory's own entries.
+    /// The number of levels to list; 1 lists only the directory's own entries.
     #[serde(default, deserialize_with = "args::number")]
     pub depth: Option<u64>,
 }
 
 impl ListDirArgs {
-    /// The first page of `dir_path` with defaults for everything else.
+    /// Lists the first page of `dir_path`, with defaults for everything else.
     pub fn new(dir_path: impl Into<String>) -> Self {
         ListDirArgs { dir_path: dir_path.into(), ..ListDirArgs::default() }
     }
@@ -63,7 +64,7 @@ impl ListDirArgs {
 pub struct ListDirReport {
     /// The directory as requested, escaped for display.
     pub dir_path: String,
-    /// The entries of the page, by relative path.
+    /// The entries of the page, sorted by relative path.
     pub entries: Vec<ListedEntry>,
     /// The offset of the next page, if more entries follow.
     pub next_offset: Option<u64>,
@@ -82,12 +83,11 @@ impl Tool for ListDir {
             name: self.name(),
             title: "List a directory",
             description: format!(
-                "Lists a directory {DEFAULT_DEPTH} levels deep unless depth says otherwise, \
-                 {DEFAULT_LIMIT} entries a page. Children are indented under their directory; \
-                 names end in / for a directory, @ for a symbolic link (not followed), ? for \
-                 anything else that is no file. When the last line says `More than N entries \
-                 found`, ask again with offset raised by N. To find files by content use \
-                 grep_files."
+                "Lists the entries of a directory, by default {DEFAULT_DEPTH} levels deep and \
+                 {DEFAULT_LIMIT} entries per page. Entries are indented below their directory; \
+                 the suffix / marks a directory, @ a symlink (not followed), ? a special file. \
+                 If the last line is `More than N entries found`, continue with offset increased \
+                 by N. To search file contents, use grep_files."
             ),
             input_schema: json!({
                 "type": "object",
@@ -99,18 +99,20 @@ impl Tool for ListDir {
                     "offset": {
                         "type": "integer",
                         "minimum": 0,
-                        "description": "First entry of the page, from 1. Default 1."
+                        "description": "First entry to return, counting from 1. Default 1."
                     },
                     "limit": {
                         "type": "integer",
                         "minimum": 0,
-                        "description": format!("Most entries to return. Default {DEFAULT_LIMIT}.")
+                        "description": format!(
+                            "Maximum number of entries to return. Default {DEFAULT_LIMIT}."
+                        )
                     },
                     "depth": {
                         "type": "integer",
                         "minimum": 0,
                         "description": format!(
-                            "How many levels to list, 1 for the directory's own entries. \
+                            "Number of levels to list; 1 lists only the directory's own entries. \
                              Default {DEFAULT_DEPTH}."
                         )
                     }
@@ -120,25 +122,25 @@ impl Tool for ListDir {
             }),
             read_only: true,
             load: Load::Walk,
-            counts: "entries seen",
+            counts: "entries read",
             limits: vec![
                 Limit {
-                    what: "entries a page, unless asked",
+                    what: "entries per page, by default",
                     value: DEFAULT_LIMIT,
                     unit: "entries",
-                    beyond: "`More than N entries found`; page with offset",
+                    beyond: "reports `More than N entries found`; continue with offset",
                 },
                 Limit {
-                    what: "levels, unless asked",
+                    what: "levels, by default",
                     value: DEFAULT_DEPTH,
                     unit: "levels",
-                    beyond: "deeper entries are not listed; ask for more depth",
+                    beyond: "deeper entries are not listed; increase depth",
                 },
                 Limit {
-                    what: "a name",
+                    what: "length of a name",
                     value: MAX_ENTRY_LENGTH as u64,
                     unit: "bytes",
-                    beyond: "cut at a character",
+                    beyond: "the name is truncated",
                 },
             ],
         }
@@ -161,6 +163,11 @@ impl Tool for ListDir {
             return Err(ToolError::invalid_input("dir_path must be an absolute path"));
         }
         let path = turn.resolve_path("dir_path", &args.dir_path)?;
+        // The seed fixes the message, so the path is in the hint.
+        let unreadable = |error: &std::io::Error| {
+            let path = escape::text(&args.dir_path).into_owned();
+            ToolError::io("failed to read directory", error).with_hint(Hint::Path(path))
+        };
         let directory = Directory::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
             OpenFailure::Io(error) => unreadable(&error),
@@ -175,7 +182,7 @@ impl Tool for ListDir {
         if let Some(budget) = turn.reply_budget {
             page = page.within(budget, header(&dir_path).len());
         }
-        breadth_first(&directory, depth, &mut page, &stop_check, &turn.progress)?;
+        breadth_first(&directory, depth, &mut page, &stop_check, &turn.progress, unreadable)?;
         if page.is_empty() {
             return Ok(ListDirReport { dir_path, entries: Vec::new(), next_offset: None });
         }
@@ -222,10 +229,6 @@ fn header(dir_path: &str) -> String {
     format!("Absolute path: {dir_path}")
 }
 
-fn unreadable(error: &std::io::Error) -> ToolError {
-    ToolError::io("failed to read directory", error)
-}
-
 /// Lists directories level by level until the page is complete.
 fn breadth_first(
     top: &Directory,
@@ -233,6 +236,7 @@ fn breadth_first(
     page: &mut ListingPage,
     stop_check: &StopCheck,
     progress: &Progress,
+    unreadable: impl Fn(&std::io::Error) -> ToolError,
 ) -> Result<(), ToolError> {
     let mut queue = VecDeque::from([None]);
     let mut descent = TreeDescent::new(top);

@@ -1,7 +1,7 @@
 //! `read`: returns a page of lines of one file and its exact number of lines.
 //!
-//! Long lines are truncated to a window of characters. `offset` pages through lines and `column`
-//! through a line, so that every part of a file can be read.
+//! Long lines are truncated to a window of characters. `offset` selects the lines and `column` the
+//! window, so every part of a file can be read.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,17 +21,17 @@ use crate::text::reply_budget::ReplyBudget;
 use crate::text::truncate;
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// The most lines of a page.
+/// The maximum number of lines per page.
 pub const MAX_LINES: u64 = 2000;
-/// The most characters shown of one line.
+/// The maximum number of characters shown of one line.
 pub const MAX_LINE_LENGTH: usize = 500;
-/// The most bytes of an image.
+/// The maximum size of an image, in bytes.
 pub const MAX_IMAGE_BYTES: u64 = 3_932_160;
 
-/// The header is never longer.
+/// The maximum length of the header, in bytes.
 const HEADER_BYTES: usize = 256;
 
-/// The tool `read`.
+/// Reads a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Read;
 
@@ -41,16 +41,16 @@ pub struct Read;
 pub struct ReadArgs {
     /// The file, absolute or relative to the working directory.
     pub path: String,
-    /// The first line of the page, from 1.
+    /// The first line of the page, counting from 1.
     pub offset: Option<u64>,
-    /// The most lines of the page.
+    /// The maximum number of lines on the page.
     pub limit: Option<u64>,
-    /// The first character of each line, from 1.
+    /// The first character shown of each line, counting from 1.
     pub column: Option<u64>,
 }
 
 impl ReadArgs {
-    /// The first page of `path` with defaults for everything else.
+    /// Reads the first page of `path`, with defaults for everything else.
     pub fn new(path: impl Into<String>) -> Self {
         ReadArgs { path: path.into(), ..ReadArgs::default() }
     }
@@ -77,7 +77,7 @@ impl TryFrom<RawArgs> for ReadArgs {
         let RawArgs { path, file_path, offset, limit, column } = raw;
         let path = match (path, file_path) {
             (Some(path), None) | (None, Some(path)) => path,
-            (Some(_), Some(_)) => return Err("`path` and `file_path` are the same; give one"),
+            (Some(_), Some(_)) => return Err("`path` and `file_path` are aliases; use only one"),
             (None, None) => return Err("missing field `path`"),
         };
         Ok(ReadArgs { path, offset, limit, column })
@@ -99,9 +99,9 @@ pub enum ReadReport {
 pub struct TextPage {
     /// The path as requested.
     pub path: String,
-    /// The lines, each with its own ending; nothing else.
+    /// The lines with their own line endings, and nothing else.
     pub content: String,
-    /// The first line of the page, from 1.
+    /// The first line of the page, counting from 1.
     pub offset: u64,
     /// How many lines `content` has.
     pub lines_shown: u64,
@@ -112,10 +112,10 @@ pub struct TextPage {
     /// False if the time limit was reached before the end of the file.
     #[serde(skip_serializing_if = "is_true")]
     pub total_lines_exact: bool,
-    /// How many of the shown lines continue after the window.
+    /// How many of the lines shown are truncated at their end.
     #[serde(skip)]
-    pub lines_cut: u64,
-    /// The first character of each line, from 1.
+    pub lines_truncated: u64,
+    /// The first character shown of each line, counting from 1.
     #[serde(skip)]
     pub column: u64,
     /// How many bytes of the file are not shown, if its size is known.
@@ -130,11 +130,11 @@ pub struct Image {
     pub path: String,
     /// Always `image`.
     pub r#type: &'static str,
-    /// Such as `image/png`.
+    /// The MIME type, such as `image/png`.
     pub mime_type: &'static str,
-    /// The file's size.
+    /// The size of the file.
     pub bytes: u64,
-    /// The file.
+    /// The content of the file.
     #[serde(skip)]
     pub data: Vec<u8>,
 }
@@ -156,11 +156,11 @@ impl Tool for Read {
             name: self.name(),
             title: "Read a file",
             description: format!(
-                "Reads a text file, {MAX_LINES} lines at most, and tells how many lines it has. \
-                 When lines follow, ask again with offset set to the next line. Lines are shown \
-                 {MAX_LINE_LENGTH} characters wide; where a line goes on, ask again with column \
-                 {next} and so on. Also reads output that bash kept in a file, and images (PNG, \
-                 JPEG, GIF, WebP). For a directory use list_dir.",
+                "Reads a text file and returns up to {MAX_LINES} lines and the total number of \
+                 lines. If more lines follow, continue with offset set to the next line; to read \
+                 a line past its first {MAX_LINE_LENGTH} characters, continue with column {next}. \
+                 Also reads images (PNG, JPEG, GIF, WebP) and files in which bash saved long \
+                 output. To list a directory, use list_dir.",
                 next = MAX_LINE_LENGTH + 1,
             ),
             input_schema: json!({
@@ -168,24 +168,25 @@ impl Tool for Read {
                 "properties": {
                     "path": {
                         "type": "string",
-                        "description": "The file, absolute or relative to the working directory."
+                        "description": "Path of the file, absolute or relative to the working directory."
                     },
                     "offset": {
                         "type": "integer",
                         "minimum": 0,
-                        "description": "First line to show, from 1. Default 1."
+                        "description": "First line to return, counting from 1. Default 1."
                     },
                     "limit": {
                         "type": "integer",
                         "minimum": 0,
                         "description": format!(
-                            "Most lines to show. Default and maximum {MAX_LINES}."
+                            "Maximum number of lines to return. Default and maximum {MAX_LINES}."
                         )
                     },
                     "column": {
                         "type": "integer",
                         "minimum": 0,
-                        "description": "First character of each line to show, from 1. Default 1."
+                        "description": "First character to return of each line, counting from 1. \
+                                        Default 1."
                     }
                 },
                 "required": ["path"],
@@ -196,22 +197,22 @@ impl Tool for Read {
             counts: "bytes read",
             limits: vec![
                 Limit {
-                    what: "lines a page",
+                    what: "lines per page",
                     value: MAX_LINES,
                     unit: "lines",
-                    beyond: "`truncated` is true; page with offset",
+                    beyond: "`truncated` is true; continue with offset",
                 },
                 Limit {
-                    what: "a line",
+                    what: "length of a line",
                     value: MAX_LINE_LENGTH as u64,
                     unit: "characters",
-                    beyond: "cut; page with column",
+                    beyond: "the line is truncated; continue with column",
                 },
                 Limit {
-                    what: "an image",
+                    what: "size of an image",
                     value: MAX_IMAGE_BYTES,
                     unit: "bytes",
-                    beyond: "`too_large`",
+                    beyond: "fails with `too_large`",
                 },
             ],
         }
@@ -242,7 +243,7 @@ impl Tool for Read {
             OpenFailure::NotAFile => ToolError::new(
                 ErrorCode::NotAFile,
                 format!(
-                    "path `{}` is not a regular file; list_dir shows what a directory holds",
+                    "path `{}` is not a regular file; use list_dir to list a directory",
                     escape::text(&args.path)
                 ),
             ),
@@ -313,17 +314,21 @@ impl TextPage {
             false => format!("at least {}", self.total_lines),
         };
         if self.lines_shown == 0 {
-            return format!("[no lines at offset {}; {total} in all]", self.offset);
+            let lines = if self.total_lines == 1 { "line" } else { "lines" };
+            return format!("[no lines at offset {}; {total} {lines} in total]", self.offset);
         }
         let last = self.offset + self.lines_shown - 1;
         let mut header = format!("[lines {}-{last} of {total}", self.offset);
         if let Some(offset) = self.next_offset() {
             header.push_str(&format!("; next offset {offset}"));
         }
-        if self.lines_cut > 0 {
-            let lines = if self.lines_cut == 1 { "line" } else { "lines" };
+        if self.lines_truncated > 0 {
+            let lines = if self.lines_truncated == 1 { "line" } else { "lines" };
             let column = self.column.saturating_add(MAX_LINE_LENGTH as u64);
-            header.push_str(&format!("; {} {lines} cut, column {column} goes on", self.lines_cut));
+            header.push_str(&format!(
+                "; {} {lines} truncated, continue with column {column}",
+                self.lines_truncated
+            ));
         }
         header.push(']');
         header
@@ -346,7 +351,7 @@ fn read_text(
         ReadFailure::Stopped(stop) => stop.error("read", &stop_check),
         ReadFailure::Io(error) => unreadable(&path, &error),
     })?;
-    let PageLines { content, lines_shown, lines_cut, total_lines } = lines;
+    let PageLines { content, lines_shown, lines_truncated, total_lines } = lines;
     let withheld_bytes = file.size().unwrap_or(0).saturating_sub(content.len() as u64);
     Ok(TextPage {
         path,
@@ -356,7 +361,7 @@ fn read_text(
         total_lines,
         truncated: lines_shown > 0 && page.offset - 1 + lines_shown < total_lines,
         total_lines_exact: exact,
-        lines_cut,
+        lines_truncated,
         column: page.column,
         withheld_bytes,
     })
@@ -378,7 +383,7 @@ fn read_image(path: String, kind: ImageKind, file: &RegularFile) -> Result<Image
     Err(ToolError::new(
         ErrorCode::TooLarge,
         format!(
-            "path `{}` is an image above {MAX_IMAGE_BYTES} bytes; make a smaller copy",
+            "path `{}` is an image larger than {MAX_IMAGE_BYTES} bytes; create a smaller copy",
             escape::text(&path)
         ),
     ))

@@ -1,4 +1,4 @@
-//! How arguments are read, the same for every tool.
+//! How arguments are parsed. The rules are the same for every tool.
 
 use expect_test::expect;
 use serde_json::json;
@@ -23,7 +23,7 @@ fn numbers_may_be_integers_whole_floats_or_digit_strings() {
 }
 
 #[test]
-fn the_largest_number_is_the_largest_of_64_bits() {
+fn the_largest_number_has_64_bits() {
     for limit in ["18446744073709551615", "\"18446744073709551615\""] {
         assert_eq!(
             list(&format!(r#"{{"dir_path":"DIR","limit":{limit},"depth":{limit}}}"#)),
@@ -33,7 +33,7 @@ fn the_largest_number_is_the_largest_of_64_bits() {
 }
 
 #[test]
-fn other_numbers_are_refused_with_what_is_expected() {
+fn invalid_numbers_are_refused_with_the_expected_range() {
     let refused: Vec<String> = [
         "-1",
         "1.5",
@@ -85,7 +85,7 @@ fn null_means_that_an_optional_field_is_absent() {
 }
 
 #[test]
-fn a_misspelt_field_is_named_with_the_known_ones() {
+fn an_unknown_field_is_named_with_the_known_fields() {
     expect!["error invalid_input: failed to parse function arguments: unknown field `limitt`, expected one of `dir_path`, `offset`, `limit`, `depth` at line 1 column 26"]
         .assert_eq(&list(r#"{"dir_path":"/r", "limitt":1}"#));
 }
@@ -97,7 +97,7 @@ fn a_missing_field_is_named() {
 }
 
 #[test]
-fn a_field_that_comes_twice_is_refused() {
+fn a_duplicate_field_is_refused() {
     expect!["error invalid_input: failed to parse function arguments: duplicate field `limit` at line 1 column 34"]
         .assert_eq(&list(r#"{"dir_path":"/r","limit":1,"limit":2}"#));
 }
@@ -109,7 +109,7 @@ fn a_string_of_the_wrong_type_is_refused() {
 }
 
 #[test]
-fn json_that_is_broken_or_no_object_is_refused() {
+fn malformed_json_and_non_objects_are_refused() {
     let refused: Vec<String> = [
         "",
         " ",
@@ -144,7 +144,7 @@ fn json_that_is_broken_or_no_object_is_refused() {
 }
 
 #[test]
-fn json_nested_without_end_is_refused_without_a_crash() {
+fn deeply_nested_json_is_refused_without_a_crash() {
     let deep = "[".repeat(200_000);
     for arguments in [deep.clone(), format!(r#"{{"dir_path":{deep}"#)] {
         let answer = list(&arguments);
@@ -153,8 +153,8 @@ fn json_nested_without_end_is_refused_without_a_crash() {
 }
 
 #[test]
-fn json_that_is_refused_is_not_built_in_memory() {
-    testkit::in_own_process("arguments::json_that_is_refused_is_not_built_in_memory", || {
+fn refused_json_is_not_built_in_memory() {
+    testkit::in_own_process("arguments::refused_json_is_not_built_in_memory", || {
         let list_of_numbers = format!("[{}0]", "0,".repeat(4_000_000));
         for arguments in [list_of_numbers.clone(), format!(r#"{{"limit":{list_of_numbers}}}"#)] {
             let before = testkit::peak_memory();
@@ -167,13 +167,14 @@ fn json_that_is_refused_is_not_built_in_memory() {
 }
 
 #[test]
-fn arguments_above_the_limit_are_refused_unread() {
+fn arguments_above_the_limit_are_refused_unparsed() {
     let long = format!(r#"{{"dir_path":"/{}"}}"#, "x".repeat(eyelet::limits::MAX_ARGUMENT_BYTES));
-    expect!["error too_large: arguments are 8388624 bytes, above 8388608"].assert_eq(&list(&long));
+    expect!["error too_large: arguments are too large: 8388624 bytes, the maximum is 8388608"]
+        .assert_eq(&list(&long));
 }
 
 #[test]
-fn an_unknown_tool_is_an_ordinary_error_that_lists_the_known_ones() {
+fn an_unknown_tool_error_lists_the_known_tools() {
     let tree = TempTree::new("");
     let answer = content(&turn(tree.path()), "write\n_file", &json!({}));
     expect![[r#"error unknown_tool: unknown tool `write\n_file`, expected one of list_dir, grep_files, read, bash"#]]

@@ -1,4 +1,4 @@
-//! One way for every test to make a call.
+//! Makes calls for the tests.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) fn data(turn: &TurnContext, tool: &str, arguments: &Value) -> Value {
     envelope["data"].take()
 }
 
-/// The content of the function dialect, or the error's text behind `error CODE: `.
+/// The content of the function dialect, or `error CODE: ` and the error.
 pub(crate) fn content(turn: &TurnContext, tool: &str, arguments: &Value) -> String {
     text(turn, tool, &arguments.to_string())
 }
@@ -39,7 +39,7 @@ pub(crate) fn text(turn: &TurnContext, tool: &str, arguments: &str) -> String {
     match outcome {
         Ok(output) => output.content,
         Err(FunctionCallError::RespondToModel(error)) => {
-            format!("error {}: {}", error.code, error.message)
+            format!("error {}: {error}", error.code)
         }
         Err(FunctionCallError::Fatal(message)) => panic!("fatal: {message}"),
     }

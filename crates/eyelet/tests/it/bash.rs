@@ -1,4 +1,4 @@
-//! `bash`: exit codes, what is shown of the streams, how a call is stopped.
+//! `bash`: exit codes, the shown part of each stream, timeouts and cancelling.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use eyelet::{
 use serde_json::{Value, json};
 use testkit::TempTree;
 
-/// A turn in `tree` with the tests' own environment and a spill folder beside the tree.
+/// A turn in `tree` with the tests' own environment and an output store beside the tree.
 pub(crate) fn turn(tree: &TempTree) -> TurnContext {
     TurnContext::new(tree.path(), SandboxPolicy::Full)
         .expect("absolute")
@@ -36,7 +36,7 @@ pub(crate) fn text(tree: &TempTree, turn: &TurnContext, arguments: &Value) -> St
     }
 }
 
-/// Temp folders and random names are different each time.
+/// Replaces temp directories and random names, which differ each time.
 fn redact(tree: &TempTree, text: &str) -> String {
     let beside = tree.beside();
     let mut rest = tree.redact(text);
@@ -93,13 +93,13 @@ fn a_long_stream_is_truncated_and_saved_to_a_file() {
     assert_eq!(report.stdout.text().len(), 51_200);
     assert!(report.stdout.is_truncated() && !report.stderr.is_truncated());
     assert_eq!((report.stdout.total_bytes, report.stdout.lines), (135_091, 1_755));
-    let file = std::fs::read_to_string(report.stdout.file().expect("kept")).expect("readable");
+    let file = std::fs::read_to_string(report.stdout.file().expect("saved")).expect("readable");
     assert_eq!(file.len(), 135_091);
     assert!(file.starts_with(report.stdout.text()));
 
     let whole = text(&tree, &turn, &json!({ "command": command }));
     expect![
-        "[exit 0; stdout 1755 lines, 135091 bytes, first 51200 shown, all in /spill; stderr empty]"
+        "[exit 0; stdout 1755 lines, 135091 bytes, first 51200 shown, saved to /spill; stderr empty]"
     ]
     .assert_eq(whole.lines().next().expect("a header"));
 }
@@ -157,16 +157,16 @@ fn a_stream_that_fits_is_complete_for_every_keep() {
 }
 
 #[test]
-fn head_and_tail_text_says_how_much_is_between() {
+fn text_of_both_parts_says_how_much_is_truncated() {
     let tree = TempTree::new("");
     let command = "seq 1 20000; seq 1 20000 | tr '\\n' ' ' >&2";
     let whole = text(&tree, &turn(&tree), &json!({ "command": command, "keep": "both" }));
     let ours: Vec<&str> = whole.lines().filter(|line| line.starts_with('[')).collect();
     expect![[r#"
-        [exit 0; stdout 20000 lines, 108894 bytes, first 25600 and last 25600 shown, all in /spill; stderr 1 line, 108894 bytes, first 25600 and last 25600 shown, all in /spill]
-        [57694 bytes left out]
+        [exit 0; stdout 20000 lines, 108894 bytes, first 25600 and last 25600 shown, saved to /spill; stderr 1 line, 108894 bytes, first 25600 and last 25600 shown, saved to /spill]
+        [57694 bytes truncated]
         [stderr]
-        [57694 bytes left out]"#]].assert_eq(&ours.join("\n"));
+        [57694 bytes truncated]"#]].assert_eq(&ours.join("\n"));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn without_bash_on_the_path_sh_runs_the_command() {
 }
 
 #[test]
-fn a_command_that_begins_with_a_dash_is_no_option() {
+fn a_command_that_starts_with_a_dash_is_not_an_option() {
     expect![[r#"
         {"ok":true,"data":{"stdout":"after\n","stderr":"","exit_code":0,"timed_out":false,"stdout_truncated":false,"stderr_truncated":false,"stdout_total_bytes":6,"stderr_total_bytes":0}}
         [exit 0; stdout 1 line; stderr empty]
@@ -239,7 +239,7 @@ fn a_command_that_begins_with_a_dash_is_no_option() {
 }
 
 #[test]
-fn invalid_bytes_are_replaced_and_counted_as_they_came() {
+fn invalid_bytes_are_replaced_and_counted_raw() {
     expect![[r#"
         {"ok":true,"data":{"stdout":"��tail\n�","stderr":"","exit_code":0,"timed_out":false,"stdout_truncated":false,"stderr_truncated":false,"stdout_total_bytes":9,"stderr_total_bytes":0}}
         [exit 0; stdout 2 lines; stderr empty]
@@ -254,7 +254,7 @@ fn a_stream_too_long_after_replacement_is_saved() {
     let report = run(&turn, r"head -c 20000 /dev/zero | tr '\0' '\377'");
     assert_eq!(report.stdout.text(), "\u{fffd}".repeat(17_066));
     assert_eq!(report.stdout.total_bytes, 20_000);
-    let file = std::fs::read(report.stdout.file().expect("kept")).expect("readable");
+    let file = std::fs::read(report.stdout.file().expect("saved")).expect("readable");
     assert_eq!(file, [0xff; 20_000]);
 }
 
@@ -328,7 +328,7 @@ fn a_cancelled_call_returns_the_output_so_far() {
     let arguments = json!({ "command": "echo hello; touch started; sleep 100" });
     expect![[r#"{"ok":true,"data":{"stdout":"hello\n","stderr":"","exit_code":-1,"timed_out":false,"stdout_truncated":false,"stderr_truncated":false,"stdout_total_bytes":6,"stderr_total_bytes":0,"cancelled":true}}"#]].assert_eq(&envelope(&tree, &turn, &arguments));
     canceller.join().expect("it cancels");
-    // The flag is still up.
+    // The flag is still set.
     expect!["[cancelled; stdout empty; stderr empty]"].assert_eq(&text(&tree, &turn, &arguments));
 }
 
@@ -337,6 +337,9 @@ fn without_an_output_store_a_long_stream_is_not_saved() {
     let tree = TempTree::new("");
     let turn = TurnContext::new(tree.path(), SandboxPolicy::Full).expect("absolute");
     let report = run(&turn, "printf '%060000d' 0");
-    assert_eq!(report.stdout.save_error().as_deref(), Some("no spill folder is set"));
+    assert_eq!(
+        report.stdout.save_error().as_deref(),
+        Some("no directory for saved output is configured")
+    );
     assert_eq!(report.stdout.text().len(), 51_200);
 }

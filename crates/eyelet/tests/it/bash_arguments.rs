@@ -1,4 +1,4 @@
-//! `bash`: what it can be called with, where, and what it refuses.
+//! `bash`: arguments, working directory, and refused calls.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,7 +17,7 @@ fn failure(turn: &TurnContext, args: BashArgs) -> (ErrorCode, String) {
 }
 
 #[test]
-fn arguments_that_cannot_be_served_say_what_would() {
+fn invalid_arguments_return_errors_that_say_what_to_do() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     let calls = [
@@ -43,18 +43,18 @@ fn arguments_that_cannot_be_served_say_what_would() {
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `timeout`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 27"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `cmd`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 6"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `command`: invalid type: integer `5`, expected a string at line 1 column 12"}}
-        {"ok":false,"error":{"code":"too_large","message":"command is 131072 bytes, above 131071; write it to a file in parts and run that file"}}"#]].assert_eq(&answers.join("\n"));
+        {"ok":false,"error":{"code":"too_large","message":"command is too long: 131072 bytes, the limit is 131071; write it to a file in parts and run the file"}}"#]].assert_eq(&answers.join("\n"));
 }
 
 #[test]
-fn the_longest_command_that_the_system_takes_runs() {
+fn a_command_of_maximum_length_runs() {
     let tree = TempTree::new("");
     let report = run(&turn(&tree), &format!("echo {} | wc -c", "x".repeat(131_071 - 13)));
     assert_eq!(report.stdout.text().trim(), "131059");
 }
 
 #[test]
-fn absent_and_lenient_arguments_are_taken() {
+fn null_and_lenient_arguments_are_accepted() {
     let tree = TempTree::new("sub/");
     let turn = turn(&tree);
     let calls = [
@@ -78,14 +78,14 @@ fn absent_and_lenient_arguments_are_taken() {
 }
 
 #[test]
-fn time_above_the_limit_is_taken_as_the_limit() {
+fn a_timeout_above_the_maximum_is_reduced() {
     let tree = TempTree::new("");
     let args = BashArgs { timeout_secs: Some(601), ..BashArgs::new("true") };
     assert_eq!(Bash.run(args, &turn(&tree)).expect("it runs").timeout_secs, 600);
 }
 
 #[test]
-fn the_directory_is_the_one_that_was_checked() {
+fn cwd_must_be_a_directory_inside_the_roots() {
     let tree = TempTree::new("sub/\nfile\ninward -> sub\noutward -> /");
     let free = turn(&tree);
     let confined = turn(&tree).with_root(Root::open(tree.path()).expect("it is there"));
@@ -97,9 +97,9 @@ fn the_directory_is_the_one_that_was_checked() {
 
         cwd `/repo/file` cannot be used: Not a directory (os error 20)
         cwd `/repo/missing` cannot be used: No such file or directory (os error 2)
-        cwd `outward` is outside the roots (/repo); --root DIR at the start adds one
-        cwd `..` is outside the roots (/repo); --root DIR at the start adds one
-        cwd `/` is outside the roots (/repo); --root DIR at the start adds one
+        cwd `outward` is outside the roots (/repo); add a root that contains it
+        cwd `..` is outside the roots (/repo); add a root that contains it
+        cwd `/` is outside the roots (/repo); add a root that contains it
         cwd must not contain a NUL character"#]]
     .assert_eq(&answers.join("\n"));
 
@@ -111,19 +111,18 @@ fn the_directory_is_the_one_that_was_checked() {
         .expect("absolute")
         .with_root(Root::open(tree.path()).expect("it is there"));
     assert_eq!(failure(&outside, BashArgs::new("pwd")).0, ErrorCode::OutsideRoot);
-    // What lifts the roots from the other tools does not lift them from a command, and is not advised.
+    // The scope of the other tools does not apply to commands, and the error does not suggest it.
     let lifted = confined.with_path_scope(PathScope::Everything);
     let told = text(&tree, &lifted, &json!({ "command": "pwd", "cwd": "/" }));
-    expect!["cwd `/` is outside the roots (/repo); --root DIR at the start adds one"]
-        .assert_eq(&told);
+    expect!["cwd `/` is outside the roots (/repo); add a root that contains it"].assert_eq(&told);
     let rootless = free.with_path_scope(PathScope::Roots);
     let told = text(&tree, &rootless, &json!({ "command": "pwd" }));
-    expect!["cwd `/repo` is outside the roots, there are none; --root DIR at the start adds one"]
+    expect!["cwd `/repo` is not accessible: no roots are configured; add a root that contains it"]
         .assert_eq(&told);
 }
 
 #[test]
-fn a_policy_that_is_not_enforced_runs_nothing() {
+fn commands_are_refused_if_the_policy_cannot_be_enforced() {
     let tree = TempTree::new("");
     let answers = [SandboxPolicy::Off, SandboxPolicy::ReadOnly, SandboxPolicy::WorkspaceWrite].map(
         |policy| {
@@ -132,24 +131,24 @@ fn a_policy_that_is_not_enforced_runs_nothing() {
         },
     );
     expect![[r#"
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is off under the sandbox policy `off`; a start with --sandbox full runs commands"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host set no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host set no supervisor; only a start with --sandbox full runs commands, without a sandbox"}}"#]].assert_eq(&answers.join("\n"));
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is disabled by the sandbox policy `off`","hint":"use the policy `full` to run commands unsandboxed"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host set no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host set no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}"#]].assert_eq(&answers.join("\n"));
     assert!(!tree.path().join("made").exists());
 }
 
 #[test]
-fn a_swapped_working_directory_is_not_used_by_the_command() {
+fn a_renamed_working_directory_stays_the_commands_own() {
     let tree = TempTree::new("sub/marker");
     let turn = turn(&tree);
-    // The command's own directory is renamed while it runs; `.` stays with it.
+    // The command renames its own directory; `.` still refers to it.
     let command = "mv ../sub ../moved; mkdir ../sub; ls";
     let args = BashArgs { cwd: Some("sub".to_owned()), ..BashArgs::new(command) };
     assert_eq!(Bash.run(args, &turn).expect("it runs").stdout.text(), "marker\n");
 }
 
 #[test]
-fn a_command_that_cannot_be_started_is_an_error_with_a_code() {
+fn a_command_that_cannot_start_returns_an_error_code() {
     let tree = TempTree::new("bin/bash = no program\nclosed/");
     let set_mode = |path: &str, mode| {
         fs::set_permissions(tree.at(path), fs::Permissions::from_mode(mode)).expect("ours");
@@ -157,7 +156,7 @@ fn a_command_that_cannot_be_started_is_an_error_with_a_code() {
     set_mode("bin/bash", 0o755);
     let environment: Environment = [("PATH", tree.at("bin"))].into_iter().collect();
     let broken = turn(&tree).with_environment(environment);
-    expect![[r#"{"ok":false,"error":{"code":"io_error","message":"command could not be run: Exec format error (os error 8)"}}"#]].assert_eq(&envelope(&tree, &broken, &json!({ "command": "true" })));
+    expect![[r#"{"ok":false,"error":{"code":"io_error","message":"cannot run the command: Exec format error (os error 8)"}}"#]].assert_eq(&envelope(&tree, &broken, &json!({ "command": "true" })));
 
     if !is_root() {
         set_mode("closed", 0o600);

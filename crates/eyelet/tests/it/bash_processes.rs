@@ -1,4 +1,4 @@
-//! `bash`: nothing hangs, nothing is left behind, memory stays constant.
+//! `bash`: calls do not hang, leave no process behind and need constant memory.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use testkit::TempTree;
 
 use crate::bash::{run, turn};
 
-/// Whether a process is there and not dead.
+/// Whether a process exists and is not a zombie.
 fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     let state = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
@@ -16,7 +16,7 @@ fn is_alive(pid: &str) -> bool {
 }
 
 #[test]
-fn the_call_ends_with_the_command_and_not_with_the_pipe() {
+fn the_call_ends_when_the_command_ends() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     for background in ["sleep 100", "trap '' TERM; sleep 100; sleep 100", "yes"] {
@@ -46,7 +46,7 @@ fn a_background_process_may_finish_its_output() {
 }
 
 #[test]
-fn a_command_that_closes_its_outputs_is_waited_for() {
+fn eyelet_waits_for_a_command_that_closes_its_outputs() {
     let tree = TempTree::new("");
     let report = run(&turn(&tree), "exec 1>&- 2>&-; sleep 1; touch made; exit 5");
     assert_eq!(report.exit_code, 5);
@@ -54,7 +54,7 @@ fn a_command_that_closes_its_outputs_is_waited_for() {
 }
 
 #[test]
-fn a_timeout_ends_the_whole_group() {
+fn a_timeout_kills_the_whole_process_group() {
     let tree = TempTree::new("");
     let command = "sleep 100 & echo $!; sleep 100 & echo $!; wait";
     let args = BashArgs { timeout_secs: Some(1), ..BashArgs::new(command) };
@@ -65,7 +65,7 @@ fn a_timeout_ends_the_whole_group() {
 }
 
 #[test]
-fn a_flood_on_one_stream_does_not_stop_the_other() {
+fn long_output_on_one_stream_does_not_block_the_other() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     let report = run(&turn, "head -c 50000000 /dev/zero >&2; echo one line");
@@ -78,7 +78,7 @@ fn a_flood_on_one_stream_does_not_stop_the_other() {
 }
 
 #[test]
-fn calls_at_the_same_time_keep_to_themselves() {
+fn concurrent_calls_do_not_mix_output() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
     std::thread::scope(|scope| {
@@ -89,7 +89,7 @@ fn calls_at_the_same_time_keep_to_themselves() {
                     let command = format!("yes {caller}{round} | head -n 30000; exit {caller}");
                     let report = run(turn, &command);
                     assert_eq!((report.exit_code, report.stdout.lines), (caller, 30_000));
-                    let file = report.stdout.file().expect("kept");
+                    let file = report.stdout.file().expect("saved");
                     let text = std::fs::read_to_string(file).expect("readable");
                     assert!(text == format!("{caller}{round}\n").repeat(30_000));
                 }
@@ -110,7 +110,7 @@ fn a_command_inherits_only_its_standard_file_descriptors() {
     assert!(files.len() <= 3 + inherited, "{files:?}");
 }
 
-/// How many files of this process are passed on by whoever started it.
+/// How many open files this process inherited and passes on.
 fn inheritable() -> usize {
     let entries = std::fs::read_dir("/proc/self/fdinfo").expect("Linux");
     let infos = entries.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path()).ok());

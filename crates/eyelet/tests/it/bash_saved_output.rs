@@ -1,4 +1,4 @@
-//! `bash`: where long streams are kept, and for how long.
+//! `bash`: where long output is saved, and for how long.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -27,7 +27,7 @@ fn uid() -> u32 {
 }
 
 fn file(report: &BashReport) -> PathBuf {
-    report.stdout.file().unwrap_or_else(|| panic!("not kept: {:?}", report.stdout.saved)).clone()
+    report.stdout.file().unwrap_or_else(|| panic!("not saved: {:?}", report.stdout.saved)).clone()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -62,7 +62,7 @@ fn the_saved_file_has_every_byte() {
 }
 
 #[test]
-fn no_folder_is_created_until_it_is_needed() {
+fn no_directory_is_created_until_it_is_needed() {
     let tree = TempTree::new("");
     let turn = turn(&tree, OutputStore::session(tree.beside()));
     run(&turn, "echo short");
@@ -72,10 +72,10 @@ fn no_folder_is_created_until_it_is_needed() {
 }
 
 #[test]
-fn folder_and_file_are_private_whatever_the_umask() {
-    // The umask belongs to the whole process, so another one runs the test.
+fn directory_and_file_are_private_with_any_umask() {
+    // The umask applies to the whole process, so another process runs the test.
     for umask in ["umask 000", "umask 022", "umask 077"] {
-        let test = "bash_saved_output::folder_and_file_are_private_whatever_the_umask";
+        let test = "bash_saved_output::directory_and_file_are_private_with_any_umask";
         testkit::in_own_process_after(umask, test, private_folder_and_file);
     }
 }
@@ -132,13 +132,13 @@ fn output_that_cannot_be_saved_does_not_fail_the_call() {
     expect_test::expect![[r#"
         /repo/missing: No such file or directory (os error 2)
         /repo/file: Not a directory (os error 20)
-        the temp folder `relative` is not an absolute path"#]]
+        the temp directory `relative` is not an absolute path"#]]
     .assert_eq(&reasons.join("\n"));
 }
 
 #[test]
 fn the_process_limit_on_file_size_is_respected() {
-    // Writing beyond it would end the process with a signal.
+    // Writing beyond the limit would kill the process.
     let test = "bash_saved_output::the_process_limit_on_file_size_is_respected";
     for (before, bytes) in [("ulimit -f 60", 100_000), ("ulimit -f 1500", 6_000_000)] {
         testkit::in_own_process_after(before, test, || {
@@ -147,14 +147,14 @@ fn the_process_limit_on_file_size_is_respected() {
             let report = run(&turn, &format!("printf '%0{bytes}d' 0"));
             let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
             assert_eq!(fs::metadata(file(&report)).expect("it is there").len(), limit.min(bytes));
-            let error = format!("only the first {limit} of {bytes} bytes are kept");
+            let error = format!("only the first {limit} of {bytes} bytes were saved");
             assert_eq!(report.stdout.save_error(), (limit < bytes).then_some(error));
         });
     }
 }
 
 #[test]
-fn a_planted_folder_is_refused() {
+fn a_planted_directory_is_refused() {
     let tree = TempTree::new("victim/");
     let name = format!("eyelet-{}", uid());
     let planted = tree.beside().join(&name);
@@ -175,7 +175,7 @@ fn a_planted_folder_is_refused() {
 
     fs::create_dir(&planted).expect("ours");
     fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).expect("ours");
-    assert!(reason().ends_with("is open to other users"), "{}", reason());
+    assert!(reason().ends_with("is accessible to other users"), "{}", reason());
 
     fs::set_permissions(&planted, fs::Permissions::from_mode(0o700)).expect("ours");
     if is_root() {
@@ -201,7 +201,7 @@ fn a_saved_file_stops_at_its_limit_and_the_reply_says_so() {
         assert_eq!(report.stdout.total_bytes, bytes);
         assert_eq!(
             report.stdout.save_error(),
-            Some(format!("only the first {kept} of {bytes} bytes are kept"))
+            Some(format!("only the first {kept} of {bytes} bytes were saved"))
         );
     }
 }
@@ -244,7 +244,8 @@ fn removed_files_are_reported_now_and_when_read_later() {
     assert!(serde_json::to_value(&first).expect("JSON").get("spill_removed").is_none());
 
     let gone = file(&first).to_str().expect("UTF-8").to_owned();
-    let reason = "was removed to keep the files of this session below 200000 bytes";
+    let reason = "was removed: saved output exceeded the session limit of 200000 bytes; run the \
+                  command again";
     let confined = turn.with_root(Root::open(tree.path()).expect("there"));
     let error = Read.run(ReadArgs::new(&gone), &confined).expect_err("it is gone");
     assert_eq!(error.code, ErrorCode::NotFound);
@@ -255,7 +256,7 @@ fn removed_files_are_reported_now_and_when_read_later() {
         (error.code, error.message),
         (ErrorCode::NotFound, format!("path `{gone}` {reason}"))
     );
-    // Of what never was there nothing is claimed.
+    // A file that never existed is not reported as removed.
     let never = format!("{}{}", &gone[..gone.len() - 1], if gone.ends_with('0') { 1 } else { 0 });
     let error = Read.run(ReadArgs::new(&never), &confined).expect_err("it never was there");
     assert!(!error.message.contains("removed"), "{}", error.message);
@@ -270,7 +271,10 @@ fn a_missing_file_of_the_command_line_says_why() {
     let next = turn(&tree, OutputStore::per_user(tree.beside()));
     let error = Read.run(ReadArgs::new(kept.to_str().expect("UTF-8")), &next).expect_err("gone");
     assert_eq!(error.code, ErrorCode::NotFound);
-    assert!(error.message.contains("is not kept any more: files go after 24 hours"), "{error:?}");
+    assert!(
+        error.message.contains("no longer exists: saved output is removed after 24 hours"),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -279,12 +283,12 @@ fn open_files_never_exceed_the_session_limit() {
     let turn = turn(&tree, OutputStore::session(tree.beside()).with_limits(100_000, 150_000));
     let report = run(&turn, "printf '%0100000d' 0; printf '%0100000d' 0 >&2");
     let kept = |file: &Path| fs::metadata(file).expect("it is there").len();
-    let both = kept(&file(&report)) + kept(report.stderr.file().expect("kept"));
+    let both = kept(&file(&report)) + kept(report.stderr.file().expect("saved"));
     assert_eq!(both, 150_000);
 }
 
 #[test]
-fn a_session_removes_its_folder_when_it_ends() {
+fn a_session_removes_its_directory_when_it_ends() {
     let tree = TempTree::new("");
     let turn = turn(&tree, OutputStore::session(tree.beside()));
     let file = file(&run(&turn, LONG));
@@ -294,7 +298,7 @@ fn a_session_removes_its_folder_when_it_ends() {
 }
 
 #[test]
-fn a_start_removes_only_folders_of_dead_sessions() {
+fn a_start_removes_only_directories_of_dead_sessions() {
     let tree = TempTree::new("");
     let live = turn(&tree, OutputStore::session(tree.beside()));
     let live_file = file(&run(&live, LONG));
@@ -335,7 +339,7 @@ fn files_of_earlier_commands_count_toward_the_limit() {
     };
     let [first, second, third] = [(); 3].map(|()| {
         let file = kept();
-        // The times of files have a grain: these are told apart for certain.
+        // File times have a limited resolution; these differ for certain.
         let old = SystemTime::now() - Duration::from_secs(100);
         fs::File::options().write(true).open(&file).expect("ours").set_modified(old).expect("ours");
         file
@@ -345,7 +349,7 @@ fn files_of_earlier_commands_count_toward_the_limit() {
 }
 
 #[test]
-fn a_folder_removed_by_a_cleaner_is_created_again() {
+fn a_directory_removed_by_a_cleaner_is_created_again() {
     let tree = TempTree::new("");
     for spill in [OutputStore::session(tree.beside()), OutputStore::per_user(tree.beside())] {
         let turn = turn(&tree, spill);

@@ -1,4 +1,4 @@
-//! A reply never exceeds its budget, always shows something, and its pages joined give the whole.
+//! A reply never exceeds its budget and always shows something; joined pages are complete.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use eyelet::{
 use serde_json::{Value, json};
 use testkit::{TempTree, each_seed};
 
-/// Budgets from the smallest on, those of real clients among them.
+/// The smallest budget, larger ones, and those of real clients.
 const BUDGETS: [usize; 8] = [4096, 5000, 11_500, 20_000, 34_000, 39_000, 49_000, 50_000];
 
 fn turn(tree: &TempTree, bytes: usize) -> TurnContext {
@@ -21,7 +21,7 @@ fn turn(tree: &TempTree, bytes: usize) -> TurnContext {
         .with_reply_budget(ReplyBudget::new(bytes))
 }
 
-/// The reply, after its size was looked at.
+/// The reply; checks its size.
 fn reply(tool: &str, arguments: &Value, turn: &TurnContext, bytes: usize) -> String {
     let call = ToolInvocation::new(tool, arguments.to_string(), turn);
     let output = match ToolRouter::new().call(&call) {
@@ -36,7 +36,7 @@ fn reply(tool: &str, arguments: &Value, turn: &TurnContext, bytes: usize) -> Str
     reply
 }
 
-/// Lines of all lengths, of which some are too wide to be shown whole.
+/// Lines of all lengths. Some are too long for one window.
 fn random_text(random: &mut fastrand::Rng) -> String {
     let mut text = String::new();
     let longest = [3, 40, 400, 499][random.usize(0..4)];
@@ -84,7 +84,12 @@ fn the_widest_line_fits_the_smallest_budget() {
     let tree = TempTree::new("");
     tree.file("a.txt", "\u{1F600}".repeat(600) + "\r\n" + &"\u{1F600}".repeat(500));
     let reply = reply("read", &json!({"path": "a.txt"}), &turn(&tree, 4096), 4096);
-    assert!(reply.starts_with("[lines 1-1 of 2; next offset 2; 1 line cut, column 501 goes on]\n"));
+    assert!(
+        reply.starts_with(
+            "[lines 1-1 of 2; next offset 2; 1 line truncated, continue with column 501]\n"
+        ),
+        "{reply}"
+    );
 }
 
 #[test]
@@ -183,7 +188,7 @@ fn long_output_is_truncated_to_the_budget_and_saved() {
         assert!(header.starts_with("[exit 0; stdout ") && header.ends_with(']'), "{header}");
         let (stdout, stderr) = header.split_once("; stderr ").unwrap();
         for (said, text) in [(stdout, &texts[0]), (stderr.trim_end_matches(']'), &texts[1])] {
-            match said.split_once("all in ") {
+            match said.split_once("saved to ") {
                 Some((_, file)) => {
                     assert_eq!(std::fs::read_to_string(file).unwrap(), *text);
                 }
@@ -201,8 +206,8 @@ fn the_cuts_of_a_stream_fall_between_lines() {
     let (header, body) = reply.split_once('\n').unwrap();
     assert!(header.starts_with("[exit 0; stdout 100000 lines, 588895 bytes, first "), "{header}");
     let (head, rest) = body.split_once("\n[").unwrap();
-    let (left_out, tail) = rest.split_once("]\n").unwrap();
-    assert!(left_out.ends_with(" bytes left out"));
+    let (marker, tail) = rest.split_once("]\n").unwrap();
+    assert!(marker.ends_with(" bytes truncated"));
     let numbers = |text: &str| text.lines().filter(|line| line.parse::<u64>().is_ok()).count();
     assert_eq!(head.lines().next(), Some("1"));
     assert_eq!(tail.lines().last(), Some("100000"));
@@ -240,14 +245,14 @@ fn an_entry_too_long_for_a_reply_is_an_error() {
     let turn = turn(&tree, 4096);
     let error = ToolRouter::new().call(&ToolInvocation::new("list_dir", asked, &turn));
     let error = error.unwrap_err().to_string();
-    assert!(error.starts_with("not one entry fits into a reply"), "{error}");
+    assert!(error.starts_with("the reply limit is too small for a single entry; "), "{error}");
 }
 
 #[test]
 fn a_deep_temp_folder_keeps_the_reply_within_its_budget() {
     let tree = TempTree::new("");
     for depth in [1, 3, 4, 5, 12, 15] {
-        // Control characters are shown as more bytes than they are.
+        // Escaped control characters take more bytes.
         for name in ["t".repeat(250), "\u{1}".repeat(50)] {
             let temp = tree.dir(vec![name; depth].join("/"));
             let spill = Arc::new(OutputStore::session(temp));
@@ -255,8 +260,8 @@ fn a_deep_temp_folder_keeps_the_reply_within_its_budget() {
             let asked = json!({"command": "seq 100000; seq 100000 >&2"});
             let reply = reply("bash", &asked, &turn, 4096);
             let (header, body) = reply.split_once('\n').unwrap();
-            let is_kept = header.matches("shown, all in ").count() == 2;
-            let why = "not kept: the path of the temp folder is too long for a reply of this size";
+            let is_kept = header.matches("shown, saved to ").count() == 2;
+            let why = "not saved: the path of the temp directory is too long for the reply limit";
             assert!(is_kept || header.matches(why).count() == 2, "{header}");
             assert_eq!(is_kept, depth < 4, "{header}");
             assert!(body.starts_with("1\n2\n") && body.ends_with("100000\n"), "{body}");

@@ -1,4 +1,4 @@
-//! What is hidden stays hidden: `--deny`, and the folders of secrets.
+//! Denied paths: deny globs, and directories that contain secrets.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn ask(turn: &TurnContext, tool: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn what_deny_matches_is_refused_directly_and_through_links() {
+fn denied_paths_are_refused_directly_and_through_symlinks() {
     let tree = TempTree::new(TREE);
     let turn = denying(tree.path(), &["**/.env*", "keys"]);
     for path in [
@@ -47,7 +47,7 @@ fn what_deny_matches_is_refused_directly_and_through_links() {
         "keys/deep/id",
         "way/id",
         "sub/../.env",
-        // Not there, and not told so.
+        // These do not exist, and the error does not reveal it.
         ".env.missing",
         "keys/missing",
         "way/missing",
@@ -55,7 +55,7 @@ fn what_deny_matches_is_refused_directly_and_through_links() {
         assert_eq!(
             ask(&turn, "read", json!({ "path": path })),
             format!(
-                "error permission_denied: path `{path}` is hidden: it may hold secrets, or --deny names it"
+                "error permission_denied: path `{path}` is denied: it may contain secrets or matches a deny glob"
             )
         );
     }
@@ -71,7 +71,7 @@ fn what_deny_matches_is_refused_directly_and_through_links() {
 }
 
 #[test]
-fn listings_and_searches_leave_out_what_is_hidden() {
+fn listings_and_searches_skip_denied_paths() {
     let tree = TempTree::new(TREE);
     let turn = denying(tree.path(), &["**/.env*", "keys"]);
     expect![[r#"
@@ -106,7 +106,7 @@ fn deny_globs_ignore_case_and_stars_match_no_slash() {
 }
 
 #[test]
-fn an_absolute_glob_holds_without_roots_too() {
+fn an_absolute_deny_glob_applies_without_roots() {
     let tree = TempTree::new(TREE);
     let glob = tree.at("**/.env");
     let hidden = DenyList::empty().with_glob(&glob, &[]).unwrap();
@@ -119,9 +119,9 @@ fn an_absolute_glob_holds_without_roots_too() {
 }
 
 #[test]
-fn a_glob_that_is_none_is_refused() {
+fn an_invalid_deny_glob_is_refused() {
     let error = DenyList::empty().with_glob("a[", &[Path::new("/w")]).unwrap_err();
-    expect!["--deny `a[` is no glob: unclosed character class; missing ']'"]
+    expect!["deny glob `a[` is invalid: unclosed character class; missing ']'"]
         .assert_eq(&error.message);
 }
 
@@ -167,16 +167,16 @@ fn the_scope_everything_keeps_the_deny_list() {
     assert_eq!(ask(&turn, "read", json!({"path": "../home/notes"})), "[lines 1-1 of 1]\nplain");
     let answer = ask(&turn, "read", json!({"path": "../home/.ssh/id"}));
     assert!(answer.starts_with("error permission_denied"), "{answer}");
-    // A command's directory stays in the roots.
+    // The working directory of a command must still be inside the roots.
     let answer = ask(&turn, "bash", json!({"command": "true", "cwd": home}));
     assert!(answer.starts_with("error outside_root"), "{answer}");
 }
 
 #[test]
-fn confined_to_no_root_nothing_is_reached() {
+fn without_roots_a_confined_call_opens_nothing() {
     let tree = TempTree::new("f = CANARY");
     let turn = turn(tree.path()).with_path_scope(PathScope::Roots);
-    expect!["error outside_root: path `f` is outside the roots, there are none; --root DIR at the start adds one, --read-anywhere lifts them"]
+    expect!["error outside_root: path `f` is not accessible: no roots are configured; add a root that contains it, or allow reading outside the roots"]
         .assert_eq(&ask(&turn, "read", json!({"path": "f"})));
     for (tool, arguments) in
         [("list_dir", json!({"dir_path": tree.str()})), ("grep_files", json!({"pattern": "C"}))]

@@ -14,7 +14,7 @@ const REPOSITORIES: u64 = 100;
 const QUERIES: usize = 4;
 
 #[test]
-fn both_engines_answer_as_rg_does() {
+fn both_engines_return_what_rg_returns() {
     if let Ok(seed) = std::env::var("EYELET_TEST_SEED") {
         return compare(seed.parse().expect("EYELET_TEST_SEED is a number"));
     }
@@ -54,13 +54,13 @@ fn compare_query(seed: u64, repo: &RandomRepo, query: &RandomQuery) {
     let engine = answer(query, &turn.clone().with_search_engine(SearchEngine::Rg));
     assert_eq!(engine, real.answer(), "rg engine, {context}");
 
-    // A file that is named is memory-mapped by rg, which sees a NUL in it elsewhere.
+    // rg memory-maps a file given as path, and then detects a NUL at another position.
     let real = real_rg(repo, query, &absolute, &["--no-mmap"]);
     let embedded = answer(query, &turn);
     let expected = if real.is_silent_failure() { Ok(real.files) } else { real.answer() };
     assert_eq!(embedded, expected, "embedded engine, {context}");
     if let Ok(files) = &embedded {
-        // Small pages: with some hits more than they need, files wait to be looked into.
+        // Small pages: once they are full, files are deferred.
         for (offset, limit) in [(1, 1), (1, 2), (2, 3), (5, 7)] {
             let Some(rest) = files.get(offset - 1..).filter(|rest| !rest.is_empty()) else { break };
             let page = page(query, &turn, offset, limit).map(|report| report.files);
@@ -114,7 +114,7 @@ fn page(
     GrepFiles.run(args, turn).map_err(|error| error.message)
 }
 
-/// What a run of the real program said.
+/// The result of the real program.
 struct Real {
     code: Option<i32>,
     files: Vec<String>,
@@ -164,10 +164,10 @@ fn modified(path: &str) -> SystemTime {
     std::fs::metadata(path).and_then(|data| data.modified()).expect("nobody removes it")
 }
 
-/// Lines of all lengths, a match and perhaps a NUL, near the places where one of the two stops
-/// reading. Each is searched by a process of its own: the buffer of `rg` grows from file to file.
+/// Lines of all lengths with a match and perhaps a NUL, near the positions at which eyelet or `rg`
+/// stops reading. A new process searches each file, because the buffer of `rg` grows.
 #[test]
-fn large_files_are_answered_for_as_rg_does() {
+fn both_engines_search_large_files_like_rg() {
     const NEEDLE: &[u8] = b" needle ";
     let tree = TempTree::new("");
     let turn = searching::turn(&tree);
@@ -218,9 +218,9 @@ fn large_files_are_answered_for_as_rg_does() {
     }
 }
 
-/// More files than may wait to be looked into, so that they are looked into while the walk goes on.
+/// More files than can be deferred, so eyelet searches them during the walk.
 #[test]
-fn large_trees_are_answered_for_as_rg_does() {
+fn both_engines_search_large_trees_like_rg() {
     let tree = TempTree::new("");
     let mut random = fastrand::Rng::with_seed(11);
     for number in 0..16_000 {

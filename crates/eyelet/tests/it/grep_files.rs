@@ -146,7 +146,7 @@ fn matches_are_sorted_newest_first_then_by_path() {
 }
 
 #[test]
-fn pages_joined_give_the_whole() {
+fn joined_pages_are_the_complete_result() {
     let tree = numbered(10);
     let turn = turn(&tree);
     let mut files = Vec::new();
@@ -166,7 +166,7 @@ fn pages_joined_give_the_whole() {
 }
 
 #[test]
-fn a_page_of_many_matches_is_exact_whatever_is_read() {
+fn a_page_does_not_depend_on_the_order_of_searching() {
     let tree = TempTree::new("");
     let mut expected = Vec::new();
     for number in 0..900_u64 {
@@ -268,7 +268,7 @@ fn the_pattern_is_trimmed_and_a_blank_include_is_none() {
 }
 
 #[test]
-fn a_bad_pattern_is_told_in_ripgreps_words() {
+fn a_bad_pattern_is_reported_in_ripgreps_words() {
     let tree = TempTree::new("a = foo");
     check(
         &tree,
@@ -315,12 +315,12 @@ fn a_relative_path_starts_at_the_working_directory() {
 }
 
 #[test]
-fn a_missing_rg_is_told_with_a_hint() {
+fn a_missing_rg_is_reported_with_a_hint() {
     let tree = TempTree::new("a = foo");
     let turn = turn_with(&tree, [("PATH", "relative:/nowhere:".into())]);
     let text = answer(&tree, &turn.with_search_engine(SearchEngine::Rg), r#"{"pattern":"foo"}"#);
     expect![[r#"
-        failed to launch rg: it is not on PATH; install ripgrep and put it on PATH, or use the embedded search engine
+        failed to launch rg: not found on PATH; install ripgrep on PATH, or use the embedded search engine
         error: search_failed"#]]
     .assert_eq(&text);
 }
@@ -331,6 +331,6 @@ fn the_schema_names_the_arguments_in_order() {
     let properties = definition.input_schema["properties"].as_object().unwrap();
     let names: Vec<_> = properties.keys().map(String::as_str).collect();
     assert_eq!(names, ["pattern", "include", "path", "limit", "offset"]);
-    assert!(definition.description.contains("100 a page"));
-    assert!(definition.description.contains("at most 2000"));
+    assert!(definition.description.contains("100 per page"));
+    assert!(definition.description.contains("maximum 2000"));
 }

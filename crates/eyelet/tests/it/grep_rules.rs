@@ -1,4 +1,4 @@
-//! Which files `grep_files` looks at: ripgrep's rules.
+//! Which files `grep_files` searches: the rules of ripgrep.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,7 +10,7 @@ use testkit::TempTree;
 
 use crate::searching::{answer, check, check_in, turn, turn_with};
 
-/// A tree in which every file has the same time, so that answers go by path.
+/// A tree in which every file has the same time, so matches are sorted by path.
 fn tree(description: &str) -> TempTree {
     let tree = TempTree::new(description);
     same_time(&tree, tree.path());
@@ -33,7 +33,7 @@ fn finds(tree: &TempTree, expected: Expect) {
 }
 
 #[test]
-fn git_ignore_files_count_in_a_repository_only() {
+fn gitignore_applies_only_in_a_repository() {
     finds(
         &tree(
             ".gitignore = b\n a = foo\n b = foo\n in/.git/\n in/.gitignore = b\n in/a = foo\n in/b = foo",
@@ -62,7 +62,7 @@ fn the_nearest_and_most_specific_ignore_file_wins() {
 }
 
 #[test]
-fn rules_above_the_search_path_count() {
+fn rules_above_the_search_path_apply() {
     let tree =
         tree(".git/\n .gitignore = /sub/b\\n*.x\n sub/a = foo\n sub/b = foo\n sub/c.x = foo");
     check(
@@ -75,7 +75,7 @@ fn rules_above_the_search_path_count() {
 }
 
 #[test]
-fn a_repository_inside_another_is_its_own() {
+fn a_nested_repository_ignores_outer_rules() {
     finds(
         &tree(".git/\n .gitignore = b\n .ignore = c\n in/.git/\n in/b = foo\n in/c = foo"),
         expect![[r#"
@@ -85,7 +85,7 @@ fn a_repository_inside_another_is_its_own() {
 }
 
 #[test]
-fn a_repository_of_jujutsu_counts_too() {
+fn a_jujutsu_repository_counts_as_a_repository() {
     finds(
         &tree(".jj/\n .gitignore = b\n a = foo\n b = foo"),
         expect![[r#"
@@ -95,7 +95,7 @@ fn a_repository_of_jujutsu_counts_too() {
 }
 
 #[test]
-fn the_repositorys_own_excludes_count() {
+fn the_repository_exclude_file_applies() {
     finds(
         &tree(".git/info/exclude = b\n a = foo\n b = foo"),
         expect![[r#"
@@ -105,7 +105,7 @@ fn the_repositorys_own_excludes_count() {
 }
 
 #[test]
-fn a_linked_worktree_has_the_excludes_of_its_repository() {
+fn a_linked_worktree_uses_the_excludes_of_its_repository() {
     let tree = tree(
         "wt/a = foo\n wt/b = foo\n main/.git/info/exclude = b\n main/.git/worktrees/wt/commondir = ../..\\n",
     );
@@ -215,7 +215,7 @@ fn include_overrides_ignore_rules_relative_to_the_working_directory() {
 }
 
 #[test]
-fn a_file_that_is_named_is_always_searched() {
+fn a_file_given_as_path_is_always_searched() {
     let tree = tree(".ignore = *\n .secret = foo\n binary = \\0\\nfoo\n link -> .secret");
     for (path, include) in [(".secret", "*.rs"), ("binary", "!binary"), ("link", "x")] {
         let arguments = format!(r#"{{"pattern":"foo","path":"{path}","include":"{include}"}}"#);
@@ -225,7 +225,7 @@ fn a_file_that_is_named_is_always_searched() {
 }
 
 #[test]
-fn links_are_followed_as_the_path_and_never_below_it() {
+fn a_symlink_is_followed_only_as_the_path() {
     let tree = tree("real/a = foo\n top/link -> ../real\n top/file -> ../real/a\n top/b = foo");
     check(
         &tree,
@@ -277,7 +277,7 @@ fn names_that_are_not_utf8_are_skipped_and_counted() {
 }
 
 #[test]
-fn one_file_is_one_line_whatever_its_name() {
+fn each_file_is_one_line_whatever_its_name() {
     let tree = TempTree::new("");
     tree.file("a\nb\u{1b}[31m\u{202e}", "foo");
     let text = answer(&tree, &turn(&tree), r#"{"pattern":"foo"}"#);
@@ -293,7 +293,7 @@ fn a_confined_search_stays_in_its_roots() {
         "root/a = foo\n root/b = foo\n outside/c = foo\n outside/rules = a\n root/out -> ../outside\n root/.ignore -> ../outside/rules",
     );
     let confined = turn(&tree).with_root(Root::open(tree.at("root")).unwrap());
-    // The rules behind the link are not read: they would tell what the file outside holds.
+    // Rules outside the roots are not read: the result would reveal their content.
     let text = answer(&tree, &confined, r#"{"pattern":"foo","path":"root"}"#);
     assert_eq!(text, "/repo/root/a\n/repo/root/b\nsuccess: Some(true)");
     let open = answer(&tree, &turn(&tree), r#"{"pattern":"foo","path":"root"}"#);

@@ -1,4 +1,4 @@
-//! Attempts to leave the roots, and paths that mean harm.
+//! Attempts to leave the roots, and other hostile paths.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn confined(root: &Path) -> TurnContext {
     turn(root).with_root(Root::open(root).unwrap())
 }
 
-/// What each tool that takes a path says of this one.
+/// The result of each tool that takes a path, for this path.
 fn all_tools(turn: &TurnContext, path: &str) -> Vec<String> {
     vec![
         content(turn, "read", &json!({ "path": path })),
@@ -62,7 +62,7 @@ fn parents_of_a_root_are_outside_and_its_names_inside() {
 }
 
 #[test]
-fn a_chain_of_links_is_judged_by_where_it_ends() {
+fn a_symlink_chain_counts_as_its_final_target() {
     let tree = TempTree::new("in = inside");
     let beside = tree.beside();
     std::fs::write(beside.join("out"), "CANARY").unwrap();
@@ -83,10 +83,10 @@ fn a_chain_of_links_is_judged_by_where_it_ends() {
 }
 
 #[test]
-fn more_links_than_the_kernel_follows_are_a_loop() {
+fn more_symlinks_than_the_kernel_follows_are_a_loop() {
     let tree = TempTree::new("in = inside");
     for step in 0..41 {
-        // Absolute ones, so that the walk by hand counts them.
+        // Absolute symlinks, because the component walk counts them.
         tree.link(format!("l{step}"), tree.path().join(format!("l{}", step + 1)));
     }
     tree.link("l41", "in");
@@ -109,7 +109,7 @@ fn magic_links_of_proc_do_not_lead_out() {
 
 #[test]
 fn a_mount_inside_the_root_is_inside() {
-    // In a mount namespace of its own, so that nothing stays mounted.
+    // In a new mount namespace, so nothing stays mounted.
     let own = if testkit::is_root() { "-m" } else { "-rm" };
     let before = format!("exec unshare {own} \"$0\" --exact \"$1\" --nocapture");
     let test = "hostile_paths::a_mount_inside_the_root_is_inside";
@@ -137,7 +137,7 @@ fn a_mount_inside_the_root_is_inside() {
 }
 
 #[test]
-fn a_root_that_comes_back_is_a_new_start() {
+fn a_recreated_root_is_a_different_root() {
     let tree = TempTree::new("root/f = first");
     let root = tree.path().join("root");
     let turn = confined(&root);
@@ -151,7 +151,7 @@ fn a_root_that_comes_back_is_a_new_start() {
     );
 }
 
-/// Paths into a tree, through links, too: names that are there, joined at random.
+/// Random paths into a tree, also through symlinks, made from names that exist.
 fn random_path(tree: &TempTree, random: &mut fastrand::Rng) -> String {
     let mut path = tree.path().to_owned();
     for _ in 0..random.usize(0..5) {
@@ -189,7 +189,7 @@ fn random_symlink_trees_never_lead_outside() {
                 "/proc/self/cwd".into(),
             ];
             let parent = [".", "a", "src", "b"][random.usize(0..4)];
-            // A link to a directory would have the new one made outside.
+            // Through a symlink, the new directory would be created outside.
             let is_dir = std::fs::symlink_metadata(tree.path().join(parent));
             if is_dir.is_ok_and(|metadata| metadata.is_dir()) {
                 let target = &targets[random.usize(0..targets.len())];
@@ -200,7 +200,7 @@ fn random_symlink_trees_never_lead_outside() {
         for _ in 0..12 {
             let path = random_path(&tree, random);
             for answer in all_tools(&turn, &path) {
-                // An error repeats what was asked for, escaped, and the system's words.
+                // An error contains the escaped path and the system error.
                 let is_error = answer.starts_with("error ") && answer.lines().count() == 1;
                 assert!(
                     is_error || !answer.replace(&path, "").contains("CANARY"),
@@ -216,7 +216,7 @@ fn random_symlink_trees_never_lead_outside() {
 }
 
 #[test]
-fn a_deep_path_leads_down_and_up_again() {
+fn a_deep_path_can_be_followed_down_and_up() {
     let tree = TempTree::new("");
     let (down, up) = ("d/".repeat(100), "../".repeat(100));
     tree.file(format!("{down}f"), "deep");

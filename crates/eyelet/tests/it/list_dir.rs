@@ -73,7 +73,7 @@ fn seed_example_non_absolute_path() {
 }
 
 #[test]
-fn zero_is_refused_for_each_number_in_the_seeds_order_and_wording() {
+fn zero_is_refused_for_each_number_in_the_seed_order() {
     let zeros = json!({"offset": 0, "limit": 0, "depth": 0});
     check("a", zeros, expect!["error invalid_input: offset must be a 1-indexed entry number"]);
     let zeros = json!({"limit": 0, "depth": 0});
@@ -132,7 +132,7 @@ fn entries_are_paged_breadth_first_and_the_page_is_sorted() {
 }
 
 #[test]
-fn children_stand_directly_under_their_directory() {
+fn children_follow_their_directory() {
     check(
         "src/main.rs\nsrc-old/x\nsrc.txt\nsrc/a/b",
         json!({"depth": 3}),
@@ -149,7 +149,7 @@ fn children_stand_directly_under_their_directory() {
 }
 
 #[test]
-fn kinds_are_marked_and_links_are_never_followed() {
+fn kinds_are_marked_and_symlinks_are_not_followed() {
     let tree = TempTree::new("dir/inside\nfile\nlink -> dir\ndangling -> nowhere\nloop -> loop");
     let _socket = UnixListener::bind(tree.path().join("socket")).unwrap();
     tree.fifos(["fifo"]);
@@ -167,7 +167,7 @@ fn kinds_are_marked_and_links_are_never_followed() {
 }
 
 #[test]
-fn an_empty_directory_answers_the_header_alone_whatever_the_offset() {
+fn an_empty_directory_is_only_the_header_at_any_offset() {
     for offset in [1, 2, 999] {
         check("", json!({ "offset": offset }), expect!["Absolute path: /repo"]);
     }
@@ -191,20 +191,22 @@ fn the_last_line_names_the_number_of_entries() {
 #[test]
 fn an_unreadable_directory_is_a_system_error() {
     let tree = TempTree::new("file\nshut/x");
-    let ask =
-        |path: &str| content(&turn(tree.path()), "list_dir", &json!({ "dir_path": tree.at(path) }));
-    expect!["error not_found: failed to read directory: No such file or directory (os error 2)"]
+    let ask = |path: &str| {
+        let arguments = json!({ "dir_path": tree.at(path) });
+        tree.redact(&content(&turn(tree.path()), "list_dir", &arguments))
+    };
+    expect!["error not_found: failed to read directory: No such file or directory (os error 2); the path is `/repo/missing`"]
         .assert_eq(&ask("missing"));
-    expect!["error not_a_directory: failed to read directory: Not a directory (os error 20)"]
+    expect!["error not_a_directory: failed to read directory: Not a directory (os error 20); the path is `/repo/file`"]
         .assert_eq(&ask("file"));
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o000)).unwrap();
     let shut = ask("shut");
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o700)).unwrap();
     if testkit::is_root() {
-        assert_eq!(tree.redact(&shut), "Absolute path: /repo/shut\nx");
+        assert_eq!(shut, "Absolute path: /repo/shut\nx");
     } else {
         expect![
-            "error permission_denied: failed to read directory: Permission denied (os error 13)"
+            "error permission_denied: failed to read directory: Permission denied (os error 13); the path is `/repo/shut`"
         ]
         .assert_eq(&shut);
     }
@@ -255,7 +257,8 @@ fn names_are_shown_on_one_line_each() {
 #[test]
 fn entries_are_sorted_by_displayed_name_then_by_bytes() {
     let tree = TempTree::new("");
-    // The first two look alike; the control character is shown as a backslash, above `Z`.
+    // The first two look the same. The control character is displayed as a backslash, which sorts
+    // after `Z`.
     for name in [&b"q\xfe"[..], b"q\xff", b"\x01", b"Z", b"a"] {
         tree.file([name, b"/", name].concat().as_slice().to_os(), "");
     }
@@ -317,7 +320,7 @@ fn the_header_shows_the_requested_path_on_one_line() {
 }
 
 #[test]
-fn a_link_as_the_directory_itself_is_followed() {
+fn a_symlink_as_dir_path_is_followed() {
     let tree = TempTree::new("real/x\nlink -> real");
     let answer = content(&turn(tree.path()), "list_dir", &json!({"dir_path": tree.at("link")}));
     assert_eq!(tree.redact(&answer), "Absolute path: /repo/link\nx");
@@ -350,7 +353,7 @@ fn the_envelope_holds_content_and_success() {
 }
 
 #[test]
-fn the_typed_report_tells_the_next_offset() {
+fn the_report_has_the_next_offset() {
     use eyelet::Tool as _;
     use eyelet::tools::{ListDir, ListDirArgs};
     let tree = TempTree::new("a\nb\nc");
@@ -379,7 +382,7 @@ fn a_passed_deadline_and_a_cancel_stop_the_listing() {
 }
 
 #[test]
-fn a_tree_too_deep_for_one_path_is_listed_to_its_end() {
+fn a_tree_deeper_than_any_path_is_listed_completely() {
     let tree = TempTree::new("");
     let mut here = std::fs::File::open(tree.path()).unwrap();
     let name = "d".repeat(200);
@@ -403,6 +406,6 @@ fn directories_that_the_page_does_not_need_are_not_read() {
     let seen = Progress::default();
     let turn = turn(tree.path()).with_progress(seen.clone());
     content(&turn, "list_dir", &json!({ "dir_path": tree.str(), "limit": 5 }));
-    // The four of the top, and the two of the first below it.
+    // The four entries of the top directory, and two of the first directory below it.
     assert_eq!(seen.count(), 6);
 }

@@ -1,4 +1,4 @@
-//! The library through its public door: one test per rule of SPEC.md.
+//! Tests of the public API of the library, at least one per rule of SPEC.md.
 
 #![allow(
     clippy::disallowed_methods,
@@ -30,7 +30,7 @@ mod list_dir;
 mod models;
 mod paths;
 mod properties;
-// Two directories change places in one step where the system can do that.
+// Exchanging two directories in one step needs support by the system.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 mod races;
 mod read;

@@ -1,4 +1,4 @@
-//! The tools against the obvious way to do the same.
+//! Compares the tools with naive implementations.
 
 use serde_json::json;
 use testkit::{NaivePage, each_seed, naive_list, naive_read, random_tree};
@@ -54,7 +54,7 @@ fn random_reads_equal_the_naive_result() {
         let mut file = Vec::new();
         for _ in 0..random.usize(0..60) {
             let part = PARTS[random.usize(0..PARTS.len())];
-            // Some runs reach over the window of a line and over its byte limit.
+            // Some lines exceed the window and its byte limit.
             let times = if random.u8(..) < 20 { random.usize(400..2100) } else { 1 };
             file.extend(part.repeat(times));
         }
@@ -72,7 +72,7 @@ fn random_reads_equal_the_naive_result() {
     });
 }
 
-/// A file that is counted in blocks: larger than memory wants, with holes and lines over them.
+/// A large sparse file, whose lines are counted in blocks. Some lines span holes.
 fn large_file(random: &mut fastrand::Rng) -> (testkit::TempTree, Vec<u8>) {
     use std::os::unix::fs::FileExt as _;
     let tree = testkit::TempTree::new("");

@@ -1,4 +1,4 @@
-//! What a turn that is confined to roots may reach.
+//! Which paths a turn that is confined to roots may open.
 
 use std::path::Path;
 
@@ -24,12 +24,12 @@ fn is_outside(answer: &str) -> bool {
 #[test]
 fn the_outside_error_lists_the_roots_and_how_to_add_one() {
     let tree = TempTree::new("f = x");
-    expect!["error outside_root: path `/etc/passwd` is outside the roots (/repo); --root DIR at the start adds one, --read-anywhere lifts them"]
+    expect!["error outside_root: path `/etc/passwd` is outside the roots (/repo); add a root that contains it, or allow reading outside the roots"]
         .assert_eq(&tree.redact(&read(&confined(tree.path()), "/etc/passwd")));
 }
 
 #[test]
-fn outside_does_not_tell_whether_something_is_there() {
+fn the_outside_error_does_not_reveal_whether_a_path_exists() {
     let tree = TempTree::new("THERE -> /etc/passwd\nABSENT -> /etc/ABSENT");
     let turn = confined(tree.path());
     let there = read(&turn, "/etc/passwd").replace("passwd", "X");
@@ -41,7 +41,7 @@ fn outside_does_not_tell_whether_something_is_there() {
 }
 
 #[test]
-fn dots_links_and_lookalikes_do_not_lead_out() {
+fn dots_symlinks_and_similar_names_do_not_leave_the_root() {
     let tree = TempTree::new("sub/in = x");
     let beside = tree.beside();
     std::fs::write(beside.join("secret"), "CANARY").unwrap();
@@ -84,7 +84,7 @@ fn dots_links_and_lookalikes_do_not_lead_out() {
 }
 
 #[test]
-fn links_and_dots_that_stay_inside_work() {
+fn symlinks_and_dots_inside_the_root_work() {
     let tree =
         TempTree::new("sub/in = x\nrelative -> sub/in\nsub/up -> ../sub/in\nchain -> relative");
     tree.link("absolute", tree.path().join("sub/in"));
@@ -110,7 +110,7 @@ fn links_and_dots_that_stay_inside_work() {
 }
 
 #[test]
-fn a_loop_of_links_is_an_error() {
+fn a_symlink_loop_is_an_error() {
     let tree = TempTree::new("a -> b\nb -> a");
     tree.link("c", tree.path().join("d"));
     tree.link("d", tree.path().join("c"));
@@ -135,7 +135,7 @@ fn a_root_opened_through_a_symlink_has_both_spellings() {
 }
 
 #[test]
-fn links_may_lead_from_one_root_into_another() {
+fn symlinks_may_lead_into_another_root() {
     let tree = TempTree::new(
         "a/f\nb/g = x\na/absolute\na/relative -> ../b/g\nc/h = CANARY\na/out -> ../c/h",
     );

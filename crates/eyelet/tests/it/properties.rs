@@ -1,4 +1,4 @@
-//! What holds for every tool of the list, whatever it is called with.
+//! Properties of every tool, for random arguments.
 
 use eyelet::limits::MAX_ANSWER_BYTES;
 use eyelet::{
@@ -14,7 +14,7 @@ fn definitions() -> Vec<ToolDefinition> {
     ToolRouter::new().definitions()
 }
 
-/// Something for the property `name`: what it wants, or what it must survive.
+/// A random value for the property `name`, valid or not.
 fn value(name: &str, tree: &TempTree, random: &mut fastrand::Rng) -> Value {
     let odd = [
         json!(null),
@@ -94,7 +94,7 @@ fn arguments(tool: &ToolDefinition, tree: &TempTree, random: &mut fastrand::Rng)
     Value::Object(arguments)
 }
 
-/// One call: no `Fatal`, both dialects agree, nothing above its bound.
+/// Checks one call: no `Fatal`, both dialects agree, no limit is exceeded.
 fn check(tool: &str, arguments: &Value, turn: &TurnContext) {
     let outcome = ToolRouter::new().call(&ToolInvocation::new(tool, arguments.to_string(), turn));
     let json = Envelope::new(&outcome, AttachmentMode::Inline).to_json();
@@ -139,7 +139,7 @@ fn check(tool: &str, arguments: &Value, turn: &TurnContext) {
 }
 
 #[test]
-fn any_arguments_get_an_answer_in_both_dialects_within_bounds() {
+fn any_arguments_get_a_bounded_result_in_both_dialects() {
     each_seed(150, |random| {
         let tree = random_tree(random);
         tree.file("text.txt", "text\n".repeat(random.usize(0..3000)));

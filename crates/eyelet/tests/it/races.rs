@@ -1,4 +1,4 @@
-//! Directories that are swapped for links while tools work. Another process does the swapping.
+//! Another process replaces directories by symlinks while tools run.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,8 +12,8 @@ use crate::ask::turn;
 
 const ALONE: &str = "EYELET_TEST_RACE";
 
-/// Runs `body` in a process of its own on the tree at the path that it gets. Meanwhile this process
-/// exchanges `flip`, a directory, and `link`, a link out of the tree to one that looks the same.
+/// Runs `body` in a new process, with the path of the tree. At the same time this process exchanges
+/// `flip`, a directory, with `link`, a symlink to a similar directory outside the tree.
 fn race(test: &str, body: impl FnOnce(&Path)) {
     if let Some(tree) = std::env::var_os(ALONE) {
         return body(&PathBuf::from(tree));
@@ -42,8 +42,8 @@ fn race(test: &str, body: impl FnOnce(&Path)) {
     assert!(output.status.success() && told.contains("1 passed"), "{told}");
 }
 
-/// What one side of the race saw of the other. It goes on until both had their say: how many tries
-/// that takes is the scheduler's affair.
+/// Counts what one side of the race saw of the other. The race continues until both sides have won
+/// often enough; how many tries that takes depends on the scheduler.
 struct Seen {
     tries: u32,
     least: u32,
@@ -53,8 +53,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// At least this many tries, and so many answers that differ from the one before. Where the
-    /// swaps come slowly, a hundred times as many tries.
+    /// The minimum number of tries, and of results that differ from the one before. If swaps are
+    /// slow, up to a hundred times as many tries.
     fn at_least(least: u32, least_turns: u32) -> Seen {
         Seen { tries: 0, least, last: true, turns: 0, least_turns }
     }
@@ -64,7 +64,7 @@ impl Seen {
         self.last = inside;
     }
 
-    /// Whether to try once more.
+    /// Whether another try is needed.
     fn more(&mut self) -> bool {
         self.tries += 1;
         let noticed = self.turns >= self.least_turns;

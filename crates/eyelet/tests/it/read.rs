@@ -68,7 +68,7 @@ fn seed_demo_offset_1000_limit_500_shows_lines_1000_to_1499() {
 }
 
 #[test]
-fn past_the_end_there_is_nothing_and_the_total() {
+fn a_page_past_the_end_has_no_lines_but_the_total() {
     check(
         "a\nb\n",
         json!({"offset": 9}),
@@ -117,7 +117,7 @@ fn limit_0_is_refused() {
 }
 
 #[test]
-fn line_endings_are_kept_as_they_are() {
+fn line_endings_are_unchanged() {
     check(
         "a\r\nb\rc\n\r\n\n\r",
         json!({}),
@@ -133,7 +133,7 @@ fn a_long_line_shows_500_characters_and_then_its_own_ending() {
         let page = page("é".repeat(501) + ending, json!({}));
         assert_eq!(page["content"], "é".repeat(500) + ending);
     }
-    // The ending is not a character of the line.
+    // The line ending does not count as a character of the line.
     let page = page("x".repeat(500) + "\r\n", json!({}));
     assert_eq!(page["content"], "x".repeat(500) + "\r\n");
 }
@@ -193,7 +193,7 @@ fn file_path_is_an_alias_of_path_but_not_both() {
     let turn = turn(tree.path());
     expect![[r#"{"ok":true,"data":{"path":"f","content":"x","offset":1,"lines_shown":1,"total_lines":1,"truncated":false}}"#]]
         .assert_eq(&envelope(&turn, "read", &json!({"file_path": "f"})));
-    expect!["error invalid_input: failed to parse function arguments: `path` and `file_path` are the same; give one"]
+    expect!["error invalid_input: failed to parse function arguments: `path` and `file_path` are aliases; use only one"]
         .assert_eq(&content(&turn, "read", &json!({"file_path": "f", "path": "f"})));
     expect!["error invalid_input: failed to parse function arguments: missing field `path`"]
         .assert_eq(&content(&turn, "read", &json!({"offset": 1})));
@@ -212,7 +212,7 @@ fn a_relative_path_starts_at_the_working_directory() {
 }
 
 #[test]
-fn the_text_form_has_one_header_line_then_the_pure_body() {
+fn the_text_form_is_a_header_line_then_the_content() {
     let tree = TempTree::new("two = a\\nb\nempty\nbroken = a\\nb");
     tree.file("long", "x".repeat(501) + "\n" + &"y".repeat(1200) + "\nz\n");
     let turn = turn(tree.path());
@@ -221,18 +221,18 @@ fn the_text_form_has_one_header_line_then_the_pure_body() {
     expect!["[lines 1-1 of 2; next offset 2]\na\n"]
         .assert_eq(&ask(json!({"path": "two", "limit": 1})));
     expect!["[lines 2-2 of 2]\nb"].assert_eq(&ask(json!({"path": "two", "offset": 2})));
-    expect!["[no lines at offset 500; 2 in all]"]
+    expect!["[no lines at offset 500; 2 lines in total]"]
         .assert_eq(&ask(json!({"path": "two", "offset": 500})));
-    expect!["[no lines at offset 1; 0 in all]"].assert_eq(&ask(json!({"path": "empty"})));
+    expect!["[no lines at offset 1; 0 lines in total]"].assert_eq(&ask(json!({"path": "empty"})));
     let header = |arguments| ask(arguments).lines().next().unwrap().to_owned();
-    expect!["[lines 1-3 of 3; 2 lines cut, column 501 goes on]"]
+    expect!["[lines 1-3 of 3; 2 lines truncated, continue with column 501]"]
         .assert_eq(&header(json!({"path": "long"})));
-    expect!["[lines 1-2 of 3; next offset 3; 1 line cut, column 1001 goes on]"]
+    expect!["[lines 1-2 of 3; next offset 3; 1 line truncated, continue with column 1001]"]
         .assert_eq(&header(json!({"path": "long", "column": 501, "limit": 2})));
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn unreadable_files_are_reported_with_the_reason() {
     let tree = TempTree::new("dir/\nfile\nshut = x\nloop -> loop\ndangling -> nowhere");
     let turn = turn(tree.path());
     let ask = |path: &str| content(&turn, "read", &json!({ "path": path }));
@@ -248,10 +248,8 @@ fn what_cannot_be_read_says_why() {
         .assert_eq(&ask("file/x"));
     expect!["error io_error: path `loop` cannot be read: Too many levels of symbolic links (os error 40)"]
         .assert_eq(&ask("loop"));
-    expect![
-        "error not_a_file: path `dir` is not a regular file; list_dir shows what a directory holds"
-    ]
-    .assert_eq(&ask("dir"));
+    expect!["error not_a_file: path `dir` is not a regular file; use list_dir to list a directory"]
+        .assert_eq(&ask("dir"));
     expect!["error invalid_input: path must not be empty"].assert_eq(&ask(""));
     expect!["error invalid_input: path must not contain a NUL character"].assert_eq(&ask("a\0b"));
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o000)).unwrap();
@@ -266,7 +264,7 @@ fn what_cannot_be_read_says_why() {
 }
 
 #[test]
-fn names_with_a_meaning_elsewhere_are_plain_names_here() {
+fn tildes_and_variables_in_paths_are_not_expanded() {
     let tree = TempTree::new("");
     let turn = turn(tree.path());
     for path in ["~", "$HOME/x", "%2e%2e/x", "..\\x", "file:///etc/passwd", "-", "*", " "] {
@@ -301,7 +299,7 @@ fn kernel_pseudo_files_are_read_to_the_end() {
 #[test]
 fn a_read_that_would_block_is_an_error() {
     let answer = content(&turn("/".as_ref()), "read", &json!({"path": "/proc/kmsg"}));
-    // Root may open it, and nothing more is to come; others may not.
+    // Root may open it, but a read would block. Other users may not open it.
     let expected = if testkit::is_root() {
         ["error io_error: ", "[lines 1-"]
     } else {
@@ -351,7 +349,7 @@ fn an_image_above_its_limit_is_too_large() {
     let ask = |path: &str| content(&turn(tree.path()), "read", &json!({ "path": path }));
     expect!["[image most.gif; image/gif; 3932160 bytes]"].assert_eq(&ask("most.gif"));
     expect![
-        "error too_large: path `more.gif` is an image above 3932160 bytes; make a smaller copy"
+        "error too_large: path `more.gif` is an image larger than 3932160 bytes; create a smaller copy"
     ]
     .assert_eq(&ask("more.gif"));
 }
@@ -387,7 +385,7 @@ fn a_timeout_returns_the_lines_read_and_an_inexact_total() {
     assert!((2..100_000).contains(&total), "{total}");
     let header = content(&late, "read", &json!({"path": "f", "limit": 2}));
     assert!(header.starts_with(&format!("[lines 1-2 of at least {total}; next offset 3]")));
-    // Where the page was not reached there is nothing to show.
+    // If the page was not reached, there is nothing to show.
     expect!["error timed_out: read timed out after 0 seconds"].assert_eq(&content(
         &late,
         "read",
@@ -396,8 +394,8 @@ fn a_timeout_returns_the_lines_read_and_an_inexact_total() {
 }
 
 #[test]
-fn a_line_of_a_gibibyte_costs_no_memory() {
-    testkit::in_own_process("read::a_line_of_a_gibibyte_costs_no_memory", || {
+fn memory_does_not_grow_with_a_line_of_a_gibibyte() {
+    testkit::in_own_process("read::memory_does_not_grow_with_a_line_of_a_gibibyte", || {
         let tree = TempTree::new("");
         let file = std::fs::File::create(tree.path().join("f")).unwrap();
         file.set_len(1 << 30).unwrap();

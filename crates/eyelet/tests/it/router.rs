@@ -2,14 +2,14 @@
 
 use expect_test::expect;
 use eyelet::{
-    AttachmentMode, CancelFlag, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Load,
-    Progress, Report, SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation, ToolRouter,
-    TurnContext, render_definitions,
+    AttachmentMode, CancelFlag, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Hint,
+    Load, Progress, Report, SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation,
+    ToolRouter, TurnContext, render_definitions,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// A fifth tool, as someone else would write it.
+/// A fifth tool, as a host would write it.
 struct Echo;
 
 #[derive(Deserialize)]
@@ -79,6 +79,18 @@ fn an_error_is_an_envelope_with_code_and_message() {
 }
 
 #[test]
+fn an_error_shows_its_hint_after_the_message() {
+    let error = ToolError::new(ErrorCode::OutsideRoot, "path is outside").with_hint(Hint::AddRoot);
+    expect!["path is outside; add a root that contains it"].assert_eq(&error.to_string());
+    let envelope = Envelope::new(&Err(error.into()), AttachmentMode::Omit);
+    expect![[r#"{"ok":false,"error":{"code":"outside_root","message":"path is outside","hint":"add a root that contains it"}}"#]]
+        .assert_eq(&envelope.to_json());
+    let envelope = envelope.with_hint_text(|_| "restart with --root DIR".to_owned());
+    expect![[r#"{"ok":false,"error":{"code":"outside_root","message":"path is outside","hint":"restart with --root DIR"}}"#]]
+        .assert_eq(&envelope.to_json());
+}
+
+#[test]
 fn a_panic_is_fatal_and_the_router_continues() {
     let outcome = echo(r#"{"text":"panic"}"#);
     assert_eq!(outcome.as_ref().err(), Some(&FunctionCallError::Fatal("echo panicked".to_owned())));
@@ -96,14 +108,14 @@ fn no_reply_exceeds_the_hard_limit() {
     let FunctionCallError::RespondToModel(error) = output.function().unwrap_err() else {
         panic!("not for the host")
     };
-    expect!["the answer is above 32 MiB; ask for less with a smaller limit, and page with offset"]
+    expect!["the reply exceeds 32 MiB; use a smaller limit and continue with offset"]
         .assert_eq(&error.message);
     let envelope = Envelope::new(&Ok(output), AttachmentMode::Omit);
     assert_eq!(envelope.error.unwrap().code, ErrorCode::TooLarge);
 }
 
 #[test]
-fn codes_are_the_closed_list_and_render_as_they_serialise() {
+fn error_codes_display_as_they_serialize() {
     let codes: Vec<String> = ErrorCode::ALL.iter().map(ToString::to_string).collect();
     expect!["invalid_input unknown_tool not_found permission_denied outside_root not_a_directory not_a_file too_large timed_out cancelled search_failed sandbox_unavailable busy io_error"]
         .assert_eq(&codes.join(" "));
@@ -113,7 +125,7 @@ fn codes_are_the_closed_list_and_render_as_they_serialise() {
 }
 
 #[test]
-fn definitions_come_in_the_form_of_each_host() {
+fn definitions_render_in_each_host_format() {
     let definitions = ToolRouter::empty().with(Echo).definitions();
     let render = |format| render_definitions(&definitions, format).to_string();
     expect![[r#"[{"name":"echo","title":"Echo","description":"Says it again.","inputSchema":{"type":"object"},"annotations":{"title":"Echo","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}]"#]]
@@ -143,12 +155,12 @@ fn a_hosts_tool_reports_progress_and_sees_a_cancel() {
 }
 
 #[test]
-fn a_tool_of_the_same_name_replaces_the_one_before() {
+fn a_tool_replaces_an_earlier_one_of_the_same_name() {
     assert_eq!(ToolRouter::empty().with(Echo).with(Echo).definitions().len(), 1);
 }
 
 #[test]
-fn three_tools_only_read_and_bash_does_not() {
+fn all_tools_but_bash_are_read_only() {
     let tools: Vec<_> = ToolRouter::new()
         .definitions()
         .iter()

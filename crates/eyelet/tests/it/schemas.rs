@@ -1,12 +1,12 @@
-//! The schemas that models are shown accept exactly what the tools' argument types do.
+//! Each schema accepts exactly what the argument type of its tool accepts.
 
 use eyelet::{FunctionCallError, SandboxPolicy, ToolInvocation, ToolRouter, TurnContext};
 use serde_json::{Map, Value, json};
 use testkit::each_seed;
 
-/// Whether the arguments were understood: whatever else is wrong with them is told later.
+/// Whether the arguments parse. They may still be invalid in other ways.
 fn is_parsed(tool: &str, arguments: &Value) -> bool {
-    // Nothing can be reached or run in this turn.
+    // In this turn no path is accessible and no command runs.
     let flag = eyelet::CancelFlag::default();
     flag.cancel();
     let turn = TurnContext::new("/proc/self/fdinfo", SandboxPolicy::Off).unwrap().with_cancel(flag);
@@ -19,7 +19,7 @@ fn is_parsed(tool: &str, arguments: &Value) -> bool {
     }
 }
 
-/// What models get wrong and the tools forgive, put right: the schema need not say it.
+/// Removes the leniency of the tools, which the schemas do not mention.
 fn put_right(schema: &Value, arguments: &Map<String, Value>) -> Value {
     let required = schema["required"].as_array().unwrap();
     let right = |(name, value): (&String, &Value)| {
@@ -80,7 +80,7 @@ fn each_schema_accepts_exactly_what_its_argument_type_does() {
 }
 
 #[test]
-fn schemas_are_plain_enough_for_every_client() {
+fn schemas_use_only_features_that_every_client_supports() {
     for tool in ToolRouter::new().definitions() {
         let schema = &tool.input_schema;
         assert_eq!(schema["type"], "object");
@@ -91,7 +91,7 @@ fn schemas_are_plain_enough_for_every_client() {
             assert!(keys.iter().all(|key| known.contains(&key.as_str())), "{name}: {keys:?}");
             assert!(!property["description"].as_str().unwrap().is_empty());
         }
-        // What a model must give stands first.
+        // Required fields come first.
         let first = schema["properties"].as_object().unwrap().keys().next().unwrap();
         assert_eq!(schema["required"][0], *first);
     }

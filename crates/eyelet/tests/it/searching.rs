@@ -9,7 +9,7 @@ use eyelet::{
 };
 use testkit::TempTree;
 
-/// A turn in the tree, with a home folder beside it and `rg` on its path.
+/// A turn in the tree, with a home directory next to it and `rg` on `PATH`.
 pub(crate) fn turn(tree: &TempTree) -> TurnContext {
     turn_with(tree, [])
 }
@@ -28,27 +28,27 @@ pub(crate) fn turn_with<const N: usize>(
         .with_environment(environment)
 }
 
-/// One call through the router in the function dialect, on one line per fact. `/repo` stands for
-/// the tree in both directions.
+/// One call through the router in the function dialect, as text. `/repo` replaces the path of the
+/// tree in the arguments and in the result.
 pub(crate) fn answer(tree: &TempTree, turn: &TurnContext, arguments: &str) -> String {
     let arguments = arguments.replace("/repo", tree.str());
     let outcome = ToolRouter::new().call(&ToolInvocation::new("grep_files", arguments, turn));
     let text = match outcome.and_then(|output| output.function()) {
         Ok(output) => format!("{}\nsuccess: {:?}", output.content, output.success),
         Err(FunctionCallError::RespondToModel(error)) => {
-            format!("{}\nerror: {}", error.message, error.code)
+            format!("{error}\nerror: {}", error.code)
         }
         Err(fatal @ FunctionCallError::Fatal(_)) => panic!("{fatal}"),
     };
     tree.redact(&text)
 }
 
-/// Both engines answer this.
+/// Checks the result of both engines.
 pub(crate) fn check(tree: &TempTree, arguments: &str, expected: Expect) {
     check_in(tree, &turn(tree), arguments, expected);
 }
 
-/// Both engines answer this in that turn.
+/// Checks the result of both engines in `turn`.
 pub(crate) fn check_in(tree: &TempTree, turn: &TurnContext, arguments: &str, expected: Expect) {
     let embedded = answer(tree, turn, arguments);
     let turn = turn.clone().with_search_engine(SearchEngine::Rg);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::change::Change;
 use crate::clients::entry::NAME;
 
-/// What the clients take beside JSON itself; none takes more.
+/// The extensions of JSON that the clients accept.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -50,27 +50,27 @@ fn entry(change: &Change) -> Value {
     Value::Object(fields.collect::<Map<_, _>>())
 }
 
-/// Puts a value under a key of the object that a path leads to.
+/// Sets a key of the object at `path`.
 fn put(text: &str, path: &[&str], key: &str, value: &Value) -> Result<String, String> {
-    let no_table = || "it holds something else than a table of keys".to_owned();
+    let no_object = || "expected an object".to_owned();
     let root = parse(text)?;
-    let mut object = root.object_value_or_create().ok_or_else(no_table)?;
+    let mut object = root.object_value_or_create().ok_or_else(no_object)?;
     for step in path {
-        object = object.object_value(step).ok_or_else(no_table)?;
+        object = object.object_value(step).ok_or_else(no_object)?;
     }
     if let Some(property) = object.get(key) {
         property.set_value(input(value));
         return Ok(root.to_string());
     }
-    if let Some(merged) = put_on_the_line(text, path, key, value) {
+    if let Some(merged) = put_on_one_line(text, path, key, value) {
         return Ok(merged);
     }
     object.append(key, input(value));
     Ok(root.to_string())
 }
 
-/// The same for an object that has something on its one line, which new lines would break up.
-fn put_on_the_line(text: &str, path: &[&str], key: &str, value: &Value) -> Option<String> {
+/// Adds the key to a non-empty object on one line, which stays on one line.
+fn put_on_one_line(text: &str, path: &[&str], key: &str, value: &Value) -> Option<String> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok()?.value?;
     let mut object = parsed.as_object()?;
     for step in path {
@@ -84,7 +84,7 @@ fn put_on_the_line(text: &str, path: &[&str], key: &str, value: &Value) -> Optio
 
 pub(super) fn snippet(change: &Change) -> String {
     let file = json!({ change.servers: { NAME: entry(change) } });
-    // The same hand as `merge` writes with.
+    // The same layout as that of `merge`.
     CstRootNode::parse("", &OPTIONS).map_or_else(
         |_| format!("{file:#}\n"),
         |root| {
@@ -95,7 +95,7 @@ pub(super) fn snippet(change: &Change) -> String {
 }
 
 fn parse(text: &str) -> Result<CstRootNode, String> {
-    CstRootNode::parse(text, &OPTIONS).map_err(|error| format!("it is not JSON: {error}"))
+    CstRootNode::parse(text, &OPTIONS).map_err(|error| format!("invalid JSON: {error}"))
 }
 
 fn input(value: &Value) -> CstInputValue {

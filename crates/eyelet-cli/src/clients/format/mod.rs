@@ -1,4 +1,4 @@
-//! The three formats of the clients' files, and how to merge an entry into each.
+//! The formats of the clients' files: reading a file, merging an entry into it, printing an entry.
 
 mod change;
 mod json;
@@ -43,14 +43,14 @@ impl Format {
         let merged = match self {
             Format::Json => json::merge(plain, &change),
             Format::Toml => toml::merge(plain, &change),
-            Format::Yaml => yaml::merge(plain, &change),
+            Format::Yaml => Err("eyelet does not edit YAML files".to_owned()),
         }?;
         // The result must parse to the old content plus our entry, whatever the file looks like.
         if self.read(&merged).is_ok_and(|parsed| parsed == expected) {
             let bom = text.strip_suffix(plain).unwrap_or_default();
             return Ok(Some(format!("{bom}{merged}")));
         }
-        Err("it is written in a way that cannot be added to without changing the rest".to_owned())
+        Err("other content of the file would change".to_owned())
     }
 
     /// The entry alone, as a complete file.
@@ -59,7 +59,7 @@ impl Format {
         match self {
             Format::Json => Ok(json::snippet(&change)),
             Format::Toml => toml::merge("", &change),
-            Format::Yaml => yaml::merge("", &change),
+            Format::Yaml => Ok(yaml::snippet(&change)),
         }
     }
 }
@@ -71,13 +71,13 @@ fn without_bom(text: &str) -> &str {
 
 /// The entry of this server; creates it if necessary.
 fn entry_in<'v>(file: &'v mut Value, servers: &str) -> Result<&'v mut Map<String, Value>, String> {
-    let top = file.as_object_mut().ok_or("its top level is not a table of keys")?;
+    let top = file.as_object_mut().ok_or("the top level is not an object")?;
     let servers_in = top.entry(servers).or_insert_with(|| json!({}));
     if servers_in.is_null() {
         *servers_in = json!({});
     }
-    let no_table = || format!("its `{servers}` is not a table of keys");
-    let entry = servers_in.as_object_mut().ok_or_else(no_table)?;
+    let no_object = || format!("`{servers}` is not an object");
+    let entry = servers_in.as_object_mut().ok_or_else(no_object)?;
     let entry = entry.entry(NAME).or_insert_with(|| json!({}));
-    entry.as_object_mut().ok_or_else(|| format!("its `{servers}.{NAME}` is not a table of keys"))
+    entry.as_object_mut().ok_or_else(|| format!("`{servers}.{NAME}` is not an object"))
 }

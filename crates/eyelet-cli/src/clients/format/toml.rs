@@ -7,14 +7,14 @@ use super::change::Change;
 use crate::clients::entry::NAME;
 
 pub(super) fn read(text: &str) -> Result<Value, String> {
-    toml_edit::de::from_str(text).map_err(|error| format!("it is not TOML: {}", error.message()))
+    toml_edit::de::from_str(text).map_err(|error| format!("invalid TOML: {}", error.message()))
 }
 
 pub(super) fn merge(text: &str, change: &Change) -> Result<String, String> {
     let document: Result<DocumentMut, _> = text.parse();
-    let mut document = document.map_err(|error| format!("it is not TOML: {}", error.message()))?;
+    let mut document = document.map_err(|error| format!("invalid TOML: {}", error.message()))?;
     if document.is_empty() {
-        // Comments alone: they stay at the top.
+        // Only comments: they stay at the top.
         document.set_trailing("");
         let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         fill(&mut document, change)?;
@@ -22,12 +22,12 @@ pub(super) fn merge(text: &str, change: &Change) -> Result<String, String> {
     }
     fill(&mut document, change)?;
     let merged = document.to_string();
-    // The parser knows one ending of lines.
+    // The parser normalizes line endings.
     let endings = (text.matches("\r\n").count(), text.matches('\n').count());
     match endings {
         (0, _) => Ok(merged),
         (with_return, all) if with_return == all => Ok(merged.replace('\n', "\r\n")),
-        (_, _) => Err("its lines end in two ways, of which one would be lost".to_owned()),
+        (_, _) => Err("its line endings are mixed and would change".to_owned()),
     }
 }
 
@@ -44,7 +44,7 @@ fn fill(document: &mut DocumentMut, change: &Change) -> Result<(), String> {
     for field in &change.fields {
         let new = item(&field.value)?;
         match entry.get_mut(field.key).and_then(Item::as_value_mut) {
-            // The comment behind the old value stays.
+            // Keep the comment after the old value.
             Some(there) => {
                 let decor = there.decor().clone();
                 if let Some(new) = new.as_value() {
@@ -60,14 +60,14 @@ fn fill(document: &mut DocumentMut, change: &Change) -> Result<(), String> {
     Ok(())
 }
 
-/// The table under a key; the new one where there is none.
+/// The table under a key; inserts `new` if there is none.
 fn table<'t>(
     parent: &'t mut dyn TableLike,
     key: &str,
     new: Item,
 ) -> Result<&'t mut dyn TableLike, String> {
     let there = parent.entry(key).or_insert(new);
-    there.as_table_like_mut().ok_or_else(|| format!("its `{key}` is not a table of keys"))
+    there.as_table_like_mut().ok_or_else(|| format!("`{key}` is not a table"))
 }
 
 fn item(json: &Value) -> Result<Item, String> {
@@ -78,7 +78,7 @@ fn item(json: &Value) -> Result<Item, String> {
             Ok(value(values.iter().filter_map(Value::as_str).collect::<Array>()))
         }
         Value::Null | Value::Number(_) | Value::Object(_) => {
-            Err("an entry holds texts and lists of texts only".to_owned())
+            Err("unsupported value in the entry".to_owned())
         }
     }
 }

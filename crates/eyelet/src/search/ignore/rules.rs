@@ -12,6 +12,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 
+use crate::error::ToolError;
 use crate::text::entry_tree::EntryKind;
 
 /// The most that all ignore files for one directory may cost, including those of its parents. A
@@ -281,15 +282,21 @@ pub(crate) fn cost(bytes: &[u8]) -> usize {
     bytes.split(|byte| *byte == b'\n').map(line_cost).sum()
 }
 
-/// Compiles `include` for paths below `directory`. The error is ripgrep's.
-pub(crate) fn include(directory: &Path, glob: Option<&str>) -> Result<Override, String> {
+/// Compiles `include` for paths below `directory`. Errors of the glob parser are ripgrep's.
+pub(crate) fn include(directory: &Path, glob: Option<&str>) -> Result<Override, ToolError> {
     let Some(glob) = glob else { return Ok(Override::empty()) };
     if nested_braces(glob) > MAX_NESTED_BRACES {
-        return Err(format!("include nests braces deeper than {MAX_NESTED_BRACES}"));
+        return Err(ToolError::invalid_input(format!(
+            "include must not nest braces deeper than {MAX_NESTED_BRACES} levels"
+        )));
     }
     let mut builder = OverrideBuilder::new(directory);
-    builder.add(glob).map_err(|error| error.to_string())?;
-    builder.build().map_err(|error| error.to_string())
+    builder.add(glob).map_err(bad_glob)?;
+    builder.build().map_err(bad_glob)
+}
+
+fn bad_glob(error: ignore::Error) -> ToolError {
+    ToolError::invalid_input(format!("rg failed: {error}"))
 }
 
 fn nested_braces(glob: &str) -> usize {

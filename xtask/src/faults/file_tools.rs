@@ -1,27 +1,27 @@
-//! `read`, `grep_files` and `list_dir`, whose answers have to be the same or none.
+//! `read`, `grep_files` and `list_dir`: the reply is the same as without a fault, or an error.
 
 use std::cell::Cell;
 
-use super::{Scene, Seen, Stage};
+use super::{Scenario, Seen, Stage};
 
-/// What they look with.
+/// The system calls that these tools use.
 const CALLS: &[&str] =
     &["openat2", "openat", "getdents64", "statx", "fstat", "newfstatat", "clone3", "clone"];
 
-/// Those that say nothing of a file. One that cannot be read is left out of a search, and a directory
-/// is listed without what is in it: so it is promised.
+/// Errors that do not depend on the file. For others the tools skip the file or list the directory without
+/// its entries, as specified.
 const SHORTAGES: &[&str] = &["EINTR", "EMFILE", "ENFILE", "ENOMEM"];
 
-pub(super) struct Looks {
+pub(super) struct FileTools {
     stage: Stage,
     calls: Vec<[String; 2]>,
-    /// What each answers without any fault.
-    answers: Vec<String>,
-    /// The one whose turn it is.
+    /// The reply of each call without a fault.
+    replies: Vec<String>,
+    /// The index of the current call.
     turn: Cell<usize>,
 }
 
-impl Looks {
+impl FileTools {
     pub(super) fn new(stage: &Stage) -> Result<Self, String> {
         for name in ["tree", "home", "tmp"] {
             stage.folder(name)?;
@@ -44,22 +44,22 @@ impl Looks {
             ["list_dir", &format!("{{\"dir_path\":\"{path}\",\"depth\":9,\"limit\":99}}")],
         ];
         let calls = calls.map(|call| call.map(str::to_owned)).into();
-        let mut looks =
-            Looks { stage: stage.clone(), calls, answers: Vec::new(), turn: Cell::new(0) };
-        for turn in 0..looks.calls.len() {
-            looks.turn.set(turn);
-            looks.answers.push(stage.run(&[], &looks.command())?.stdout);
+        let mut tools =
+            FileTools { stage: stage.clone(), calls, replies: Vec::new(), turn: Cell::new(0) };
+        for turn in 0..tools.calls.len() {
+            tools.turn.set(turn);
+            tools.replies.push(stage.run(&[], &tools.command())?.stdout);
         }
-        Ok(looks)
+        Ok(tools)
     }
 }
 
-impl Scene for Looks {
+impl Scenario for FileTools {
     fn name(&self) -> String {
         format!("read, grep_files, list_dir (uid {})", self.stage.user.unwrap_or(0))
     }
 
-    fn lay(&self) -> Result<(), String> {
+    fn reset(&self) -> Result<(), String> {
         self.turn.set((self.turn.get() + 1) % self.calls.len());
         Ok(())
     }
@@ -77,9 +77,9 @@ impl Scene for Looks {
     }
 
     fn complaints(&self, seen: &Seen) -> Vec<String> {
-        let answer = self.answers.get(self.turn.get()).map_or("", String::as_str);
+        let reply = self.replies.get(self.turn.get()).map_or("", String::as_str);
         let is_error = seen.code != Some(0);
-        let is_right = !answer.is_empty() && seen.stdout == answer;
-        if is_error || is_right { Vec::new() } else { vec!["another answer".to_owned()] }
+        let is_right = !reply.is_empty() && seen.stdout == reply;
+        if is_error || is_right { Vec::new() } else { vec!["wrong reply".to_owned()] }
     }
 }

@@ -1,4 +1,4 @@
-//! How long a search goes on after it was cancelled.
+//! The time that a search takes to return after it is cancelled.
 
 use std::path::Path;
 use std::thread;
@@ -9,28 +9,28 @@ use eyelet::{CancelFlag, ErrorCode, SandboxPolicy, Tool as _, TurnContext};
 
 use crate::Result;
 use crate::contender::{Contender, Side};
-use crate::race::{Unit, Work};
+use crate::runner::{Task, Unit};
 use crate::target::Target;
 
-const STOP: &str = "eyelet, from cancel to answer";
-/// Long enough for every worker to be at work, and shorter than any of the searches.
+const STOP: &str = "eyelet library, cancel to reply";
+/// Long enough for all workers to start, and shorter than each of the searches.
 const BEFORE: Duration = Duration::from_millis(100);
 
-/// A search for `pattern` that is cancelled: each has to end soon.
-pub(crate) fn work(name: &str, path: &Path, pattern: &'static str) -> Work {
+/// A search for `pattern` that is cancelled and must return soon.
+pub(crate) fn task(name: &str, path: &Path, pattern: &'static str) -> Task {
     let path = path.to_owned();
     let measure = {
         let path = path.clone();
         move || stopped(&path, pattern)
     };
-    Work {
+    Task {
         name: name.to_owned(),
         unit: Unit::Milliseconds,
         check: Box::new(move || {
-            stopped(&path, pattern).map(|_| "a cancelled search says so".to_owned())
+            stopped(&path, pattern).map(|_| "the search returns the error `cancelled`".to_owned())
         }),
         contenders: vec![Contender::timed(STOP, Side::Ours, measure)],
-        targets: vec![Target::Always { who: STOP, most: 50.0 }],
+        targets: vec![Target::MaxWithin { who: STOP, most: 50.0 }],
     }
 }
 
@@ -44,14 +44,14 @@ fn stopped(path: &Path, pattern: &str) -> Result<Duration> {
         cancel.cancel();
         Instant::now()
     });
-    let path = path.to_str().ok_or("a path is not UTF-8")?.to_owned();
+    let path = path.to_str().ok_or("path is not UTF-8")?.to_owned();
     let args = GrepFilesArgs { path: Some(path), ..GrepFilesArgs::new(pattern) };
     let answer = GrepFiles.run(args, &turn);
     let end = Instant::now();
-    let cancelled = waiting.join().map_err(|_| "the thread that cancels panicked")?;
+    let cancelled = waiting.join().map_err(|_| "the cancelling thread panicked")?;
     match answer {
         Err(error) if error.code == ErrorCode::Cancelled => Ok(end.duration_since(cancelled)),
         Err(error) => Err(error.to_string()),
-        Ok(_) => Err("the search was over before it was cancelled".into()),
+        Ok(_) => Err("the search finished before it was cancelled".into()),
     }
 }
