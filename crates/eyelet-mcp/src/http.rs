@@ -127,14 +127,14 @@ async fn accept(listener: tokio::net::TcpListener, gateway: Arc<Gateway>) {
             });
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(READ_TIMEOUT);
-            // If the peer disconnects, there is nobody to report the error to.
+            // An error means that the client disconnected.
             let _ = http.serve_connection(TokioIo::new(stream), answer).await;
         });
         connections.push_back(Connection { task: task.abort_handle(), requests });
     }
 }
 
-/// Counts a request for as long as it lives.
+/// Counts a request until it is dropped.
 struct RequestCount(Arc<AtomicUsize>);
 
 impl RequestCount {

@@ -20,7 +20,7 @@ pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1700);
 pub(crate) struct Server {
     pub(crate) options: Options,
     pub(crate) router: ToolRouter,
-    /// Cached, because the router builds its definitions anew on every request.
+    /// Cached, because the router builds the definitions on every request.
     pub(crate) tools: Vec<ToolDefinition>,
     pub(crate) pool: ThreadPool,
     pub(crate) in_flight: InFlight,

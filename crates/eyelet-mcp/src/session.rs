@@ -41,7 +41,7 @@ const CODEX_METADATA: &str = "x-codex-turn-metadata";
 
 /// Claude Code truncates replies above 50,000 UTF-16 units (measured).
 const CLAUDE_CODE_BYTES: usize = 49_000;
-/// The limits of Codex, for the models that it knows and for all others (measured).
+/// The limits of Codex for known models and for other models (measured).
 const CODEX_KNOWN_MODEL_BYTES: usize = 34_000;
 const CODEX_OTHER_MODEL_BYTES: usize = 11_500;
 /// The limit for clients that were not measured.
@@ -171,7 +171,7 @@ fn client_name(context: &RequestContext<RoleServer>) -> Option<String> {
     context.client_info().map(|client| client.name)
 }
 
-/// Depends on the model, which Codex names in each call, as an object or as JSON in a string.
+/// Codex has a limit per model. It names the model in each call, in an object or in a string of JSON.
 fn codex_bytes(metadata: Option<&Value>) -> usize {
     let parsed = match metadata {
         Some(Value::String(text)) => serde_json::from_str(text).ok(),

@@ -181,7 +181,7 @@ impl Outgoing {
     fn queue_line(&self, mut line: Vec<u8>) {
         line.push(b'\n');
         self.unwritten.fetch_add(line.len(), Ordering::AcqRel);
-        // The writer ends with the runtime, and nobody reads the line then.
+        // Fails only if the runtime has shut down.
         let _ = self.lines.send(line);
     }
 }

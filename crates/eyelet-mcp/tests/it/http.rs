@@ -296,8 +296,8 @@ fn health_and_metrics_are_served() {
 
 #[test]
 fn non_loopback_addresses_require_allow_remote() {
-    let said = eyelet(&tree(), ["mcp", "--http", "0.0.0.0:0"]);
-    assert!(said.starts_with("exit 2") && said.contains("--allow-remote"), "{said}");
+    let text = eyelet(&tree(), ["mcp", "--http", "0.0.0.0:0"]);
+    assert!(text.starts_with("exit 2") && text.contains("--allow-remote"), "{text}");
 }
 
 #[test]
@@ -306,8 +306,8 @@ fn a_token_file_must_be_private() {
     let file = tree.file("token", "0123456789abcdef0123456789abcdef\n");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     let flags = ["mcp", "--http", "127.0.0.1:0", "--http-token-file", "token"];
-    let said = eyelet(&tree, flags);
-    assert!(said.contains("other users can access it"), "{said}");
+    let text = eyelet(&tree, flags);
+    assert!(text.contains("other users can access it"), "{text}");
     tree.file("token", "short");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert!(eyelet(&tree, flags).contains("at least 16 printable"), "{}", eyelet(&tree, flags));

@@ -85,6 +85,6 @@ fn a_cancelled_call_is_stopped_and_not_answered() {
         2
     );
     assert!(server.is_silent(Duration::from_millis(300)));
-    let (time, said) = server.close();
-    assert!(said.is_empty() && time < Duration::from_secs(2), "{time:?} {said:?}");
+    let (time, messages) = server.close();
+    assert!(messages.is_empty() && time < Duration::from_secs(2), "{time:?} {messages:?}");
 }
