@@ -142,7 +142,8 @@ const ALLOW_NAMESPACES: &str = "To run commands in the first tier, which does no
      allow unprivileged user namespaces. Ubuntu: `sudo sysctl \
      kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for eyelet with `userns,`. \
      Other systems: `sudo sysctl user.max_user_namespaces=15000`. Docker: `docker run --security-opt \
-     seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`.";
+     seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`, \
+     which weakens the container's own isolation.";
 const ENABLE_LANDLOCK: &str = "To enable Landlock, use Linux 6.2 or later, add `landlock` to the `lsm=` kernel \
      parameter (the current list is in /sys/kernel/security/lsm) and reboot. In a container, allow the \
      landlock system calls in its seccomp profile.";

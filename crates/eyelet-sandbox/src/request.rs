@@ -1,6 +1,6 @@
 //! The request to a supervisor: which command to run, and in which sandbox.
 //!
-//! It goes over a socket, because other processes could read arguments and environment variables.
+//! It is sent over a socket, because other processes could read arguments and environment variables.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

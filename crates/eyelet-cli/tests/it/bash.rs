@@ -95,12 +95,13 @@ fn long(arguments: &[&str]) -> (String, String) {
     let output = command(&tree).args(["bash", "seq 20000"]).args(arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let mut note = String::from_utf8(output.stderr).unwrap();
-    let file = note.split_whitespace().find(|word| word.starts_with('/')).map(str::to_owned);
+    let rest = note.split_once("saved to ").map(|(_, rest)| rest);
+    let file = rest.and_then(|rest| rest.split([':', ';', '\n']).next()).map(str::to_owned);
     if let Some(file) = file {
-        let saved = fs::read_to_string(file.trim_end_matches(':')).unwrap();
+        let saved = fs::read_to_string(&file).unwrap();
         let whole: String = (1..=20000).map(|number| format!("{number}\n")).collect();
         assert!(whole.starts_with(&saved));
-        note = note.replace(file.trim_end_matches(':'), &format!("FILE ({} bytes)", saved.len()));
+        note = note.replace(&file, &format!("FILE ({} bytes)", saved.len()));
     }
     let shown = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<_> = shown.lines().collect();
@@ -138,7 +139,7 @@ fn truncated_output_is_saved_to_a_file() {
         stdout: 108894 bytes in total, only the start and the end are shown; saved to FILE (108894 bytes)
         --spill-bytes 60000
         1 …  … 10, 51200 bytes
-        stdout: 108894 bytes in total, only the start is shown; partly saved to FILE (60000 bytes): only the first 60000 of 108894 bytes are kept
+        stdout: 108894 bytes in total, only the start is shown; partly saved to FILE (60000 bytes): only the first 60000 of 108894 bytes were saved
     "#]].assert_eq(&results);
 }
 

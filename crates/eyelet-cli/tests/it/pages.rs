@@ -97,13 +97,13 @@ fn limits_are_printed_as_a_table() {
           length of a line                                  500 characters   the line is truncated; continue with column
           size of an image                                  3,932,160 bytes  fails with `too_large`
         bash
-          output shown of stdout and stderr, each       51,200 bytes     truncated at a character boundary; saved in full to a file named in the reply
-          default of `timeout_secs`                     120 seconds      the command is killed; its output so far is returned, `timed_out` is true
-          maximum of `timeout_secs`                     600 seconds      reduced to this value
-          length of `command`                           131,071 bytes    `too_large`; write it to a file and run that
-          one file of saved output                      256 MiB          only the start is saved; the reply says how many bytes
-          all saved output of a session                 1 GiB            the oldest files are removed
-          age of output saved by the command line       24 hours         removed at the next start
+          output shown of stdout and stderr, each           51,200 bytes     truncated at a character boundary; saved in full to a file named in the reply
+          default of `timeout_secs`                         120 seconds      the command is killed; its output so far is returned, `timed_out` is true
+          maximum of `timeout_secs`                         600 seconds      reduced to this value
+          length of `command`                               131,071 bytes    `too_large`; write it to a file and run that
+          one file of saved output                          256 MiB          only the start is saved; the reply says how many bytes
+          all saved output of a session                     1 GiB            the oldest files are removed
+          age of output saved by the command line           24 hours         removed at the next start
         the server
           concurrent `bash` calls                           8 calls          further calls wait; other kinds of calls do not
           concurrent `list_dir` and `grep_files` calls      4 calls          further calls wait; other kinds of calls do not

@@ -31,7 +31,7 @@ pub(super) fn kill_all(time: Duration) {
 fn kill_until_empty(time: Duration) {
     let until = Instant::now() + time;
     loop {
-        // Stop all of them first, so that none can fork while the others are killed.
+        // Stop all of them first: none may fork while the others are killed.
         signal(Signal::STOP);
         signal(Signal::KILL);
         if is_empty() || Instant::now() >= until {

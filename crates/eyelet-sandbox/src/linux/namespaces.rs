@@ -44,8 +44,8 @@ impl Failure {
         move |error| Failure { what, error: error.into() }
     }
 
-    /// Whether the system forbids or lacks the feature, so that the other tier may be tried. Other errors
-    /// may be temporary: then the command is refused, rather than run in a weaker sandbox.
+    /// Whether the system forbids or lacks the feature; then the other tier may be tried. Other errors may
+    /// be temporary: then the command is refused, rather than run in a weaker sandbox.
     pub(super) fn is_refusal(&self) -> bool {
         is_one_of(&self.error, &[])
     }
@@ -105,7 +105,7 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(Failure::at("cannot make mounts private"))?;
     let mut roots = request.roots.iter().map(DetachedMount::new).collect::<Result<Vec<_>, _>>()?;
-    // Parents first, so that no root covers another.
+    // Parents first: no root may cover another.
     roots.sort_by_key(|root| root.path.components().count());
     let temp = request.private_temp.as_ref().map(DetachedMount::new).transpose()?;
     let is_below_tmp = |home: &&Place| home.path.starts_with(TMP) && home.path != Path::new(TMP);
@@ -329,7 +329,7 @@ pub(super) fn has_own_pid_limit() -> bool {
 }
 
 /// Makes existing protected paths in the roots read-only. Also mounts each repository's directory on
-/// itself, so that a command cannot move it away and create another under its name.
+/// itself: a command cannot move a mount point away and create another directory under its name.
 fn protect(request: &SandboxRequest) -> Result<(), Failure> {
     if request.policy != Policy::WorkspaceWrite {
         return Ok(());

@@ -82,7 +82,7 @@ pub(super) fn next_signal(handle: BorrowedFd<'_>) -> Option<u32> {
 
 fn set_mask(signals: &[Signal], how: c_int) {
     let set = signal_set(signals);
-    // SAFETY: `set` is initialised and outlives the call; the old mask is not asked for.
+    // SAFETY: `set` is initialised and outlives the call; the old mask is not requested.
     unsafe { libc::sigprocmask(how, &set, std::ptr::null_mut()) };
 }
 

@@ -113,11 +113,11 @@ fn agent_settings_cannot_be_created_or_changed() {
             let attack = format!("mkdir -p $(dirname {path}); echo evil > {path}");
             let data = workspace.data(tier, &attack);
             assert!(!workspace.at(path).exists(), "{tier:?} {path}: {data}");
-            let told = data["sandbox_reverted"][0].as_str().unwrap().to_owned();
+            let reported = data["sandbox_reverted"][0].as_str().unwrap().to_owned();
             let protected = path.strip_suffix("/settings.json").unwrap_or(path);
             let protected = protected.strip_suffix("/tasks.json").unwrap_or(protected);
             let protected = protected.replace(".codex/config.toml", ".codex");
-            assert!(told.starts_with(workspace.at(&protected).to_str().unwrap()), "{told}");
+            assert!(reported.starts_with(workspace.at(&protected).to_str().unwrap()), "{reported}");
 
             let workspace = Workspace::new(&format!("{path} = kept"));
             let data = workspace.data(tier, &format!("echo evil > {path}; rm -f {path}"));
@@ -143,9 +143,9 @@ fn reverted_files_are_readable_until_the_session_ends() {
         server.initialize("test", &json!({}));
         let answer = server.text("bash", json!({ "command": command }));
         let answer: Value = serde_json::from_str(&answer).unwrap();
-        let told = answer["data"]["sandbox_reverted"][0].as_str().unwrap_or_default();
+        let reported = answer["data"]["sandbox_reverted"][0].as_str().unwrap_or_default();
         let (path, place) =
-            told.split_once(": change reverted; the command's version was moved to ").unwrap();
+            reported.split_once(": change reverted; the command's version was moved to ").unwrap();
         assert!(path.ends_with("/.mcp.json") && place.contains("/eyelet-reverted/"), "{answer}");
         let read = server.text("read", json!({ "path": place }));
         let read: Value = serde_json::from_str(&read).unwrap();
@@ -153,12 +153,12 @@ fn reverted_files_are_readable_until_the_session_ends() {
         assert!(!workspace.at(".claude").is_symlink());
 
         // One call ends its session, which removes the moved files.
-        let told = workspace.data(tier, command)["sandbox_reverted"].to_string();
+        let reported = workspace.data(tier, command)["sandbox_reverted"].to_string();
         assert!(
-            told.contains("/.mcp.json: change reverted; the command's version was deleted\""),
-            "{told}"
+            reported.contains("/.mcp.json: change reverted; the command's version was deleted\""),
+            "{reported}"
         );
-        assert!(!told.contains("/eyelet-reverted/"), "{told}");
+        assert!(!reported.contains("/eyelet-reverted/"), "{reported}");
         assert!(!workspace.at(".claude").is_symlink() && !workspace.at(".mcp.json").exists());
         assert!(fs::metadata("/etc/passwd").is_ok());
     }

@@ -154,12 +154,12 @@ fn a_symlink_that_replaced_a_parent_of_a_repository_is_moved_away() {
                  done; ln -s evil {folder}"
             );
             let data = project.attack(tier, &attack);
-            let told = data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}"));
+            let reported = data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}"));
             assert!(
-                told.ends_with(&format!(
+                reported.ends_with(&format!(
                     "/{folder}: change reverted; the command's version was deleted"
                 )),
-                "{told}"
+                "{reported}"
             );
             // Git finds the repository of the root there, or none.
             let _ = project.person("for place in nested vendor/sub; do git -C $place status; done");
@@ -195,11 +195,11 @@ fn a_replaced_repository_is_restored_and_reported() {
     ] {
         let project = Project::new();
         let data = project.attack(tier, attack);
-        let told =
+        let reported =
             data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}")).to_owned();
         assert!(
-            told.ends_with(".git: change reverted; the command's version was deleted"),
-            "{told}"
+            reported.ends_with(".git: change reverted; the command's version was deleted"),
+            "{reported}"
         );
         project.check(attack);
     }

@@ -71,7 +71,7 @@ fn many_commands_leave_no_process_or_open_file_in_the_server() {
 
 #[test]
 fn saved_output_stays_below_the_session_limit() {
-    let (kept, flood) = if is_whole() { (256 << 20, 200_000_000) } else { (2 << 20, 1_600_000) };
+    let (kept, bytes) = if is_whole() { (256 << 20, 200_000_000) } else { (2 << 20, 1_600_000) };
     let tree = TempTree::new("temp/");
     // The file system has room for the session limit, and a little for directories.
     let room = 4 * kept + (1 << 20);
@@ -90,13 +90,13 @@ fn saved_output_stays_below_the_session_limit() {
     for _ in 0..10 {
         // Five at once nearly reach the session limit.
         for _ in 0..5 {
-            server.send_call("bash", json!({ "command": format!("head -c {flood} /dev/zero") }));
+            server.send_call("bash", json!({ "command": format!("head -c {bytes} /dev/zero") }));
         }
         for _ in 0..5 {
             let data = &answer(&mut server)["data"];
             assert_eq!(
                 (&data["exit_code"], &data["stdout_total_bytes"]),
-                (&json!(0), &json!(flood))
+                (&json!(0), &json!(bytes))
             );
             assert!(data.get("stdout_spill_error").is_none(), "{data}");
             files.insert(data["stdout_file"].as_str().unwrap().to_owned());
@@ -107,7 +107,7 @@ fn saved_output_stays_below_the_session_limit() {
     let command = format!("stat -c %s {} 2>/dev/null; true", names.join(" "));
     server.send_call("bash", json!({ "command": command }));
     let sizes = answer(&mut server)["data"]["stdout"].as_str().unwrap().to_owned();
-    let whole = sizes.lines().filter(|size| *size == flood.to_string()).count();
+    let whole = sizes.lines().filter(|size| *size == bytes.to_string()).count();
     assert_eq!((files.len(), sizes.lines().count(), removed), (50, whole, 50 - whole));
     assert!(whole >= 5, "{whole} are left");
 }

@@ -304,8 +304,11 @@ fn eyelet_works_inside_its_own_sandbox_or_reports_why_not() {
         let flags = [tier, &["--env", "INNER"]].concat();
         let inner = "$INNER --sandbox workspace-write bash 'echo inner > made; cat made; echo x > /etc/eyelet-x'";
         let data = workspace.data(&flags, inner);
-        let told = data.to_string();
-        assert!(told.contains("inner") || told.contains("cannot be enforced"), "{tier:?} {data}");
+        let reported = data.to_string();
+        assert!(
+            reported.contains("inner") || reported.contains("cannot be enforced"),
+            "{tier:?} {data}"
+        );
         assert!(!std::path::Path::new("/etc/eyelet-x").exists());
     }
 }

@@ -26,10 +26,10 @@ fn among_mounts(workspace: &Workspace, tier: &[&str], script: &str, command: &st
 }
 
 /// The report about a protected path.
-fn told(data: &Value, path: &str) -> String {
+fn reported(data: &Value, path: &str) -> String {
     let all = data["sandbox_reverted"].as_array().unwrap_or_else(|| panic!("{data}"));
-    let mut all = all.iter().map(|told| told.as_str().unwrap());
-    all.find(|told| told.contains(&format!("/{path}: "))).unwrap_or("nothing").to_owned()
+    let mut all = all.iter().map(|reported| reported.as_str().unwrap());
+    all.find(|reported| reported.contains(&format!("/{path}: "))).unwrap_or("nothing").to_owned()
 }
 
 #[test]
@@ -40,7 +40,8 @@ fn a_symlink_in_a_protected_path_is_reverted() {
         let data = workspace.data(tier, attack);
         assert!(!workspace.at(".cargo").is_symlink(), "{tier:?} {data}");
         assert!(
-            told(&data, ".cargo").ends_with(": change reverted; the command's version was deleted"),
+            reported(&data, ".cargo")
+                .ends_with(": change reverted; the command's version was deleted"),
             "{tier:?} {data}"
         );
 
@@ -94,13 +95,13 @@ fn a_failed_restore_is_reported() {
         let workspace = Workspace::new("w/");
         let data = among_mounts(&workspace, tier, script, command);
         let expected = "/w/.mcp.json: may have changed and could not be restored; check it";
-        assert!(told(&data, ".mcp.json").ends_with(expected), "{tier:?} {data}");
+        assert!(reported(&data, ".mcp.json").ends_with(expected), "{tier:?} {data}");
         // In the first tier, existing files cannot be written at all.
         let expected = match tier == SECOND {
             true => "/w/.vscode: may have changed and could not be restored; check it",
             false => "nothing",
         };
-        assert!(told(&data, ".vscode").ends_with(expected), "{tier:?} {data}");
+        assert!(reported(&data, ".vscode").ends_with(expected), "{tier:?} {data}");
     }
 }
 
@@ -130,12 +131,12 @@ fn the_command_line_prints_reverted_paths() {
     let workspace = Workspace::new(".vscode/tasks.json = kept");
     let command = "echo evil > .mcp.json; rm -rf .vscode";
     let output = workspace.eyelet(SECOND).args(["bash", command]).output().unwrap();
-    let told = workspace.tree.redact(&String::from_utf8_lossy(&output.stderr));
+    let reported = workspace.tree.redact(&String::from_utf8_lossy(&output.stderr));
     expect![[r#"
         protected: /repo/.mcp.json: change reverted; the command's version was deleted
         protected: /repo/.vscode: restored
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&reported);
     assert!(output.status.success() && output.stdout.is_empty());
 }
 
@@ -147,7 +148,7 @@ fn a_full_disk_leaves_no_partial_protected_file() {
     let workspace = Workspace::new("w/");
     let data = among_mounts(&workspace, SECOND, script, command);
     let expected = "/w/.mcp.json: may have changed and could not be restored; check it";
-    assert!(told(&data, ".mcp.json").ends_with(expected), "{data}");
+    assert!(reported(&data, ".mcp.json").ends_with(expected), "{data}");
     assert!(!workspace.at("left").exists(), "a part of it was left");
 }
 
@@ -183,8 +184,8 @@ fn mounts_in_a_protected_directory_stay_and_are_reported() {
     let workspace = Workspace::new("w/\nfolder/file = kept");
     let data = among_mounts(&workspace, SECOND, script, command);
     let expected = "/w/.vscode: may have changed and could not be restored; check it";
-    assert!(told(&data, ".vscode").ends_with(expected), "{data}");
-    assert!(told(&data, ".claude").ends_with("/w/.claude: restored"), "{data}");
+    assert!(reported(&data, ".vscode").ends_with(expected), "{data}");
+    assert!(reported(&data, ".claude").ends_with("/w/.claude: restored"), "{data}");
     assert_eq!(fs::read_to_string(workspace.at("folder/file")).unwrap(), "kept", "{data}");
     assert!(workspace.at("still-there").exists(), "{data}");
 }

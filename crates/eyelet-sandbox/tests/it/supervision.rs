@@ -102,7 +102,8 @@ fn killing_a_supervisor_ends_the_call_and_its_processes() {
 
 #[test]
 fn killing_a_supervisor_restores_or_reports_protected_paths() {
-    const NOBODY: &str = "protected paths in this root may have changed; the supervisor was killed";
+    const UNCHECKED: &str =
+        "protected paths in this root may have changed; the supervisor was killed";
     for flags in [FIRST, SECOND] {
         for round in 0..ROUNDS {
             let workspace = Workspace::new(".vscode/tasks.json = kept");
@@ -120,17 +121,20 @@ fn killing_a_supervisor_restores_or_reports_protected_paths() {
                 let _ = kill_process(target, Signal::KILL);
             }
             let answer = envelope(&eyelet.wait_with_output().unwrap());
-            let told = answer["data"]["sandbox_reverted"].to_string();
+            let reported = answer["data"]["sandbox_reverted"].to_string();
             let now = (
                 fs::read_to_string(workspace.at(".vscode/tasks.json")).unwrap(),
                 workspace.at(".mcp.json").exists(),
             );
-            let is_undone = now == ("kept".to_owned(), false);
+            let is_reverted = now == ("kept".to_owned(), false);
             // In the first tier both die together, and existing files could not be written.
-            let is_told = told.contains("/.mcp.json: ") || told.contains(NOBODY);
-            assert!(is_told && (is_undone || told.contains(NOBODY)), "{flags:?} {round} {answer}");
+            let is_reported = reported.contains("/.mcp.json: ") || reported.contains(UNCHECKED);
+            assert!(
+                is_reported && (is_reverted || reported.contains(UNCHECKED)),
+                "{flags:?} {round} {answer}"
+            );
             if flags == SECOND && round % 3 < 2 {
-                assert!(is_undone && !told.contains(NOBODY), "{round} {now:?} {answer}");
+                assert!(is_reverted && !reported.contains(UNCHECKED), "{round} {now:?} {answer}");
             }
             assert!(flags == SECOND || now.0 == "kept", "{round} {now:?} {answer}");
             if flags == SECOND && round % 3 == 2 {

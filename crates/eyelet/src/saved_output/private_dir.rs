@@ -168,7 +168,7 @@ impl PrivateDir {
     }
 
     /// Sets the folder's modification time and returns it: the time by the file system's clock. It
-    /// also tells cleaners of the temp folder that the folder is in use.
+    /// also shows cleaners of the temp folder that the folder is in use.
     pub(crate) fn touch(&self) -> io::Result<i64> {
         let nothing = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
         let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };

@@ -1,7 +1,7 @@
 //! Keeps the start and the end of a stream in constant memory.
 //!
 //! The shown text is part of what `String::from_utf8_lossy` returns for the whole stream. Only the
-//! bytes at both ends are kept; they are decoded at the end.
+//! bytes at both ends are buffered; they are decoded when the stream has ended.
 
 use serde::Deserialize;
 

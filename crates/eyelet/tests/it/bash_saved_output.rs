@@ -126,8 +126,8 @@ fn output_that_cannot_be_saved_does_not_fail_the_call() {
     if !is_root() {
         let read_only = tree.dir("read-only");
         fs::set_permissions(&read_only, fs::Permissions::from_mode(0o500)).expect("ours");
-        let told = reason(read_only);
-        assert!(told.ends_with("Permission denied (os error 13)"), "{told}");
+        let reported = reason(read_only);
+        assert!(reported.ends_with("Permission denied (os error 13)"), "{reported}");
     }
     expect_test::expect![[r#"
         /repo/missing: No such file or directory (os error 2)
