@@ -1,7 +1,7 @@
-//! A server with tools of its own beside eyelet's, added as any host adds one: what the conformance
-//! suite of the protocol asks of a server's tools is asked of eyelet's own server code.
+//! A server with the tools that the MCP conformance suite calls, added to eyelet's own tools as any host
+//! adds a tool. With it, the suite tests eyelet's server code.
 //!
-//! `cargo xtask test` runs it; the arguments are the origins of web pages that may speak to it.
+//! `cargo xtask test` runs it. The arguments are the origins of web pages that may connect.
 
 #![allow(clippy::print_stderr, reason = "a program, not a library")]
 
@@ -23,7 +23,7 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x
     \x00\x00\x00\x90\x77\x53\xde\x00\x00\x00\x0cIDAT\x78\x9c\x63\xf8\xcf\xc0\x00\x00\x03\x01\x01\
     \x00\xc9\xfe\x92\xef\x00\x00\x00\x00IEND\xae\x42\x60\x82";
 
-/// Long enough for the three times that progress has to be told.
+/// Long enough for three progress notifications.
 const LONG: Duration = Duration::from_millis(6500);
 
 /// A tool that the suite calls by its name.
@@ -45,7 +45,7 @@ struct Answer {
 }
 
 const FIXTURES: [Fixture; 6] = [
-    Fixture { name: "test_simple_text", schema: no_arguments, run: |_| said("a simple text") },
+    Fixture { name: "test_simple_text", schema: no_arguments, run: |_| answer("a simple text") },
     Fixture {
         name: "test_image_content",
         schema: no_arguments,
@@ -56,17 +56,17 @@ const FIXTURES: [Fixture; 6] = [
         schema: no_arguments,
         run: |_| Err(ToolError::new(ErrorCode::IoError, "this tool always fails")),
     },
-    Fixture { name: "test_tool_with_progress", schema: no_arguments, run: slowly },
-    Fixture { name: "test_reconnection", schema: no_arguments, run: |_| said("still here") },
-    Fixture { name: "json_schema_2020_12_tool", schema: newest_schema, run: |_| said("a name") },
+    Fixture { name: "test_tool_with_progress", schema: no_arguments, run: run_slowly },
+    Fixture { name: "test_reconnection", schema: no_arguments, run: |_| answer("still here") },
+    Fixture { name: "json_schema_2020_12_tool", schema: newest_schema, run: |_| answer("a name") },
 ];
 
-fn said(text: &'static str) -> Result<Answer, ToolError> {
+fn answer(text: &'static str) -> Result<Answer, ToolError> {
     Ok(Answer { text, image: None })
 }
 
-/// Counts while it waits, and stops where the call is cancelled.
-fn slowly(turn: &TurnContext) -> Result<Answer, ToolError> {
+/// Counts while it waits; stops if the call is cancelled.
+fn run_slowly(turn: &TurnContext) -> Result<Answer, ToolError> {
     let start = Instant::now();
     while start.elapsed() < LONG {
         if turn.cancel_flag().is_cancelled() {
@@ -75,14 +75,14 @@ fn slowly(turn: &TurnContext) -> Result<Answer, ToolError> {
         turn.progress().add(1);
         thread::sleep(Duration::from_millis(50));
     }
-    said("it took its time")
+    answer("finished after a delay")
 }
 
 fn no_arguments() -> Value {
     json!({"type": "object", "properties": {}, "additionalProperties": false})
 }
 
-/// Keywords that a server which rewrites schemas would lose.
+/// A schema with keywords of JSON Schema 2020-12, which the server must not drop.
 fn newest_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -113,7 +113,7 @@ impl Tool for Fixture {
             input_schema: (self.schema)(),
             read_only: true,
             load: Load::Read,
-            counts: "looks at the clock",
+            counts: "ticks",
             limits: Vec::new(),
         }
     }
@@ -138,13 +138,13 @@ impl Report for Answer {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let spill = Arc::new(OutputStore::session(std::env::temp_dir()));
+    let output_store = Arc::new(OutputStore::session(std::env::temp_dir()));
     let turn = TurnContext::new(std::env::current_dir()?, SandboxPolicy::Off)?;
     let options = Options {
-        turn: turn.with_output_store(Arc::clone(&spill)),
-        spill,
-        ceiling: Vec::new(),
-        reach: PathScope::Roots,
+        turn: turn.with_output_store(Arc::clone(&output_store)),
+        output_store,
+        roots: Vec::new(),
+        path_scope: PathScope::Roots,
         working_directory: WorkingDirectory::Inherited,
         reply: ReplyForm::Text,
         reply_bytes: None,

@@ -1,22 +1,28 @@
-//! One tool call: runs it on a pool thread, reports progress, passes on a cancel.
+//! One tool call: runs it on a pool thread, reports progress, forwards a cancel, renders the reply.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
 use eyelet::{
-    ErrorCode, FunctionCallError, Load, Progress, ToolError, ToolInvocation, TurnContext,
+    Attachment, AttachmentMode, CancelFlag, Envelope, ErrorCode, FunctionCallError, Load, Progress,
+    ToolError, ToolInvocation, ToolOutput, TurnContext,
 };
 use rmcp::RoleServer;
-use rmcp::model::{CallToolResult, ProgressNotificationParam};
+use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam};
 use rmcp::service::RequestContext;
+use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::error_text::{error_text, hint_text};
 use crate::metrics::Outcome;
-use crate::reply::{self, Reply};
+use crate::options::ReplyForm;
 use crate::server::Server;
 
-/// How often progress is reported. Clients that time out wait at least five seconds.
+/// How often to report progress. Clients that time out wait at least five seconds.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
+/// Longer error messages are truncated in the middle: they may quote what the model sent.
+const MAX_ERROR_BYTES: usize = 3000;
 
 /// A call to run.
 pub(crate) struct Call {
@@ -37,7 +43,7 @@ pub(crate) async fn run(
     let start = Instant::now();
     let name = call.tool;
     let (counts, progress) = (call.counts, Progress::default());
-    let failed = |error| reply::render(Err(error), server.options.reply);
+    let failed = |error| render(Err(error), server.options.reply);
     let reply = match start_call(server, call, &progress) {
         Ok((reply, flag)) => {
             let reporting = report_progress(context, &progress, counts, start);
@@ -62,7 +68,9 @@ pub(crate) async fn run(
         Err(error) => failed(error),
     };
     let Reply { result, is_error, shown, withheld } = reply;
-    server.metrics.add(name, &Outcome { time: start.elapsed(), is_error, shown, withheld });
+    if let Some(metrics) = &server.metrics {
+        metrics.add(name, &Outcome { time: start.elapsed(), is_error, shown, withheld });
+    }
     result
 }
 
@@ -71,7 +79,7 @@ fn start_call(
     server: &Arc<Server>,
     call: Call,
     progress: &Progress,
-) -> Result<(oneshot::Receiver<Reply>, eyelet::CancelFlag), FunctionCallError> {
+) -> Result<(oneshot::Receiver<Reply>, CancelFlag), FunctionCallError> {
     let (sender, receiver) = oneshot::channel();
     let in_flight = server.in_flight.register();
     let flag = in_flight.cancel_flag().clone();
@@ -80,24 +88,24 @@ fn start_call(
     let (tool, arguments) = (call.tool, call.arguments);
     let work = move || {
         let outcome = shared.router.call(&ToolInvocation::new(tool, arguments, &turn));
-        let reply = reply::render(outcome, form);
+        let reply = render(outcome, form);
         // Release the server before the reply: a client may end it as soon as it has the reply.
         drop((turn, in_flight, shared));
         // The receiver is gone if the session has ended.
         let _ = sender.send(reply);
     };
     if server.pool.run(call.load, work).is_err() {
-        let message = "too many calls wait already; call again when some of them have answered";
+        let message = "too many calls are queued; retry when some of them have finished";
         return Err(ToolError::new(ErrorCode::Busy, message).into());
     }
     Ok((receiver, flag))
 }
 
 fn lost() -> FunctionCallError {
-    FunctionCallError::Fatal("the call ended without an answer".to_owned())
+    FunctionCallError::Fatal("the call ended without a reply".to_owned())
 }
 
-/// Reports progress until it is dropped, if the client asked for it.
+/// Reports progress until it is dropped, if the client requested it.
 async fn report_progress(
     context: &RequestContext<RoleServer>,
     progress: &Progress,
@@ -119,4 +127,88 @@ async fn report_progress(
         // The transport notices a closed connection.
         let _ = context.peer.notify_progress(report.with_message(message)).await;
     }
+}
+
+/// A reply and its numbers for the metrics.
+struct Reply {
+    result: CallToolResult,
+    is_error: bool,
+    shown: u64,
+    withheld: u64,
+}
+
+/// Renders the outcome of a tool as a `tools/call` result.
+fn render(outcome: Result<ToolOutput, FunctionCallError>, form: ReplyForm) -> Reply {
+    let withheld = outcome.as_ref().map_or(0, ToolOutput::withheld_bytes);
+    let mut reply = match form {
+        ReplyForm::Text => text(&outcome),
+        ReplyForm::Envelope => envelope(&outcome),
+        ReplyForm::Structured => {
+            let mut reply = envelope(&outcome);
+            let json = reply.result.content.first().and_then(|block| block.as_text());
+            reply.result.structured_content =
+                json.and_then(|json| serde_json::from_str::<Value>(&json.text).ok());
+            reply
+        }
+    };
+    reply.withheld = withheld;
+    if let Some(image) = outcome.as_ref().ok().and_then(ToolOutput::attachment) {
+        reply.result.content.push(image_block(image));
+    }
+    reply
+}
+
+fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
+    let text = match outcome {
+        Ok(output) => output.reply(),
+        Err(error) => Err(error.clone()),
+    };
+    match text {
+        Ok(text) => success(text),
+        Err(FunctionCallError::RespondToModel(error)) => failure(shortened(&error_text(&error))),
+        Err(FunctionCallError::Fatal(message)) => {
+            failure(format!("internal failure: {}", shortened(&message)))
+        }
+    }
+}
+
+fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
+    let envelope = Envelope::new(outcome, AttachmentMode::Omit).with_hint_text(hint_text);
+    if envelope.ok { success(envelope.to_json()) } else { failure(envelope.to_json()) }
+}
+
+fn success(text: String) -> Reply {
+    let shown = text.len() as u64;
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    // The field is optional: without it every reply is shorter.
+    result.is_error = None;
+    Reply { result, is_error: false, shown, withheld: 0 }
+}
+
+fn failure(text: String) -> Reply {
+    let shown = text.len() as u64;
+    let result = CallToolResult::error(vec![ContentBlock::text(text)]);
+    Reply { result, is_error: true, shown, withheld: 0 }
+}
+
+fn image_block(image: Attachment<'_>) -> ContentBlock {
+    let data = base64::engine::general_purpose::STANDARD.encode(image.bytes);
+    ContentBlock::image(data, image.mime_type)
+}
+
+/// Keeps the start, which says what is wrong, and the end, which says what to do.
+fn shortened(message: &str) -> String {
+    if message.len() <= MAX_ERROR_BYTES {
+        return message.to_owned();
+    }
+    let mut start = MAX_ERROR_BYTES * 2 / 3;
+    while !message.is_char_boundary(start) {
+        start -= 1;
+    }
+    let mut end = message.len() - MAX_ERROR_BYTES / 3;
+    while !message.is_char_boundary(end) {
+        end += 1;
+    }
+    let (start, end) = (message.get(..start), message.get(end..));
+    format!("{} … {}", start.unwrap_or_default(), end.unwrap_or_default())
 }

@@ -1,7 +1,8 @@
 //! The server over HTTP, for clients that cannot start a process.
 //!
-//! Every request must carry the bearer token, address this machine by one of its names, and not come
-//! from a web page. Body size, read time and the number of connections are limited.
+//! Every request must carry the bearer token and a `Host` header that names this machine, and must not
+//! come from a web page that is not allowed. Body size, read time and the number of connections are
+//! limited.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -26,11 +27,10 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::lifecycle::{SHUTDOWN_TIMEOUT, cancel_calls, run_server, wait_for_signal};
-use crate::line_codec::Line;
-use crate::message::{self, Incoming};
+use crate::message::{self, Incoming, Line};
+use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::server::Server;
+use crate::server::{SHUTDOWN_TIMEOUT, Server, wait_for_signal};
 use crate::session::Session;
 use crate::token::Token;
 
@@ -38,14 +38,14 @@ use crate::token::Token;
 const ENDPOINT: &str = "/mcp";
 /// The maximum size of a request body.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
-/// How long a peer may take to send the head of a request, and again to send its body.
+/// How long a client may take to send the head of a request, and again to send its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// The maximum number of connections; one more closes the oldest idle one.
 const MAX_CONNECTIONS: usize = 256;
 /// How long to wait before accepting again after a failure, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Where the server listens, and who may connect.
+/// The socket of an HTTP server, and who may connect.
 #[derive(Debug)]
 pub struct Http {
     /// The socket to listen on.
@@ -67,12 +67,12 @@ struct Gateway {
     service: StreamableHttpService<Session, LocalSessionManager>,
 }
 
-/// Serves the tools of `router` over HTTP until a signal comes.
+/// Serves the tools of `router` over HTTP until the process receives SIGTERM, SIGHUP or SIGINT.
 ///
 /// # Errors
-/// If the socket cannot be used or the process cannot start threads.
+/// Fails if the process cannot listen on the socket or create the runtime.
 pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Result<()> {
-    run_server(options, router, async |server| {
+    Server::new(options, router).with_metrics().run(async |server| {
         http.listener.set_nonblocking(true)?;
         let is_local = http.listener.local_addr()?.ip().is_loopback();
         let listener = tokio::net::TcpListener::from_std(http.listener.try_clone()?)?;
@@ -91,7 +91,7 @@ pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Resul
             () = accept(listener, Arc::new(gateway)) => {}
             signalled = wait_for_signal() => signalled?,
         }
-        cancel_calls(&server, Instant::now() + SHUTDOWN_TIMEOUT).await;
+        server.cancel_calls(Instant::now() + SHUTDOWN_TIMEOUT).await;
         Ok(())
     })
 }
@@ -127,14 +127,14 @@ async fn accept(listener: tokio::net::TcpListener, gateway: Arc<Gateway>) {
             });
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(READ_TIMEOUT);
-            // If the peer disconnects, there is nobody to report the error to.
+            // An error means that the client disconnected.
             let _ = http.serve_connection(TokioIo::new(stream), answer).await;
         });
         connections.push_back(Connection { task: task.abort_handle(), requests });
     }
 }
 
-/// Counts a request for as long as it lives.
+/// Counts a request until it is dropped.
 struct RequestCount(Arc<AtomicUsize>);
 
 impl RequestCount {
@@ -154,25 +154,37 @@ impl Gateway {
     async fn answer(&self, request: Request<body::Incoming>, request_count: RequestCount) -> Reply {
         let headers = request.headers();
         if !self.is_own_host(headers.get(HOST)) {
-            return plain(StatusCode::FORBIDDEN, "the Host header is not a name of this server");
+            return plain(
+                StatusCode::FORBIDDEN,
+                "forbidden: the Host header does not name this machine; use localhost or its IP address",
+            );
         }
         let is_listed = |origin: &HeaderValue| {
             self.origins.iter().any(|one| one.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
         };
         if !headers.get_all(ORIGIN).iter().all(is_listed) {
-            return plain(StatusCode::FORBIDDEN, "this web page may not speak to this server");
+            return plain(
+                StatusCode::FORBIDDEN,
+                "forbidden: the origin of this web page is not allowed; restart with --http-origin ORIGIN",
+            );
         }
         let path = request.uri().path().to_owned();
         if path == "/healthz" {
             return plain(StatusCode::OK, "ok");
         }
         if !self.is_authorised(headers.get(AUTHORIZATION)) {
-            let mut reply = plain(StatusCode::UNAUTHORIZED, "a bearer token is needed");
+            let mut reply = plain(
+                StatusCode::UNAUTHORIZED,
+                "unauthorized: the request requires the bearer token",
+            );
             reply.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return reply;
         }
         match (path.as_str(), request.method()) {
-            ("/metrics", &Method::GET) => plain(StatusCode::OK, self.server.metrics.render()),
+            ("/metrics", &Method::GET) => {
+                let metrics = self.server.metrics.as_ref().map(Metrics::render);
+                plain(StatusCode::OK, metrics.unwrap_or_default())
+            }
             (ENDPOINT, _) => {
                 let reply = self.handle_mcp(request).await;
                 // A streamed reply is unfinished until its last frame.
@@ -184,27 +196,41 @@ impl Gateway {
                     body.map_frame(keep).boxed()
                 })
             }
-            _ => plain(StatusCode::NOT_FOUND, "the endpoint is /mcp"),
+            _ => plain(StatusCode::NOT_FOUND, "not found; the MCP endpoint is /mcp"),
         }
     }
 
     /// Reads the body within its limits, then lets `rmcp` answer.
     async fn handle_mcp(&self, request: Request<body::Incoming>) -> Reply {
         let (mut head, body) = request.into_parts();
-        let body = match timeout(READ_TIMEOUT, Limited::new(body, MAX_BODY_BYTES).collect()).await {
+        let mut body = match timeout(READ_TIMEOUT, Limited::new(body, MAX_BODY_BYTES).collect())
+            .await
+        {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                return plain(StatusCode::PAYLOAD_TOO_LARGE, "a request has at most 1 MiB");
+                return plain(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    "request body too large: the maximum is 1 MiB",
+                );
             }
-            Ok(Err(_)) => return plain(StatusCode::BAD_REQUEST, "the body could not be read"),
-            Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body came too slowly"),
+            Ok(Err(_)) => return plain(StatusCode::BAD_REQUEST, "cannot read the request body"),
+            Err(_) => {
+                return plain(
+                    StatusCode::REQUEST_TIMEOUT,
+                    "timeout: the request body did not arrive within 10 seconds",
+                );
+            }
         };
         if head.method == Method::POST {
             // The same checks as over stdio: `rmcp` alone would accept duplicate keys.
             match message::parse(Line::Whole(&body)) {
-                Incoming::Message(message) => {
-                    if let Some(arguments) = message::arguments(&message) {
-                        head.extensions.insert(arguments.clone());
+                Incoming::Message(mut message) => {
+                    if let Some(arguments) = message::take_arguments(&mut message)
+                        && let Ok(without) = serde_json::to_vec(&message)
+                    {
+                        // `rmcp` parses the message again, but not its arguments.
+                        body = without.into();
+                        head.extensions.insert(arguments);
                     }
                 }
                 Incoming::Refused(answer) => return json(StatusCode::BAD_REQUEST, answer),
@@ -240,7 +266,7 @@ impl Http {
     /// The URL of the endpoint.
     ///
     /// # Errors
-    /// If the system cannot report the socket's address.
+    /// Fails if the system cannot report the socket's address.
     pub fn url(&self) -> io::Result<String> {
         let address: SocketAddr = self.listener.local_addr()?;
         Ok(format!("http://{address}{ENDPOINT}"))

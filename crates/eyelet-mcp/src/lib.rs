@@ -2,34 +2,27 @@
 //!
 //! # A call over stdio
 //!
-//! 1. `stdio_transport` reads stdin; `line_codec` splits it into lines, `message` parses each one.
-//! 2. `rmcp` dispatches the message to `session`, which applies the client's `roots` and reply size
-//!    (`client_budget`).
-//! 3. `call_task` runs the tool on a `thread_pool` thread and renders the outcome (`reply`).
-//! 4. `stdout_writer` writes the reply; `open_requests` knows which requests have none yet.
+//! 1. `stdio_transport` reads stdin; `message` splits the input into lines and parses each line.
+//! 2. `rmcp` dispatches the message to `session`, which applies the client's `roots` and its limit for
+//!    the size of replies.
+//! 3. `call_task` runs the tool on a thread of `thread_pool` and renders the reply.
+//! 4. `stdio_transport` writes the reply to stdout.
 //!
-//! Over HTTP, `http` takes the place of steps 1 and 4, and `token` holds the bearer token. Both share
-//! `server` (state of all sessions), `lifecycle` (start, signals, shutdown), `in_flight` (cancelling
-//! every call) and `metrics`. No module here knows how a tool works.
+//! `stdio` starts and stops this. Over HTTP, `http` replaces `stdio` and `stdio_transport`, `token` holds
+//! the bearer token, and `metrics` counts calls. `server` holds the state of all sessions and runs until
+//! a signal. No module here knows how a tool works.
 
 mod call_task;
-mod client_budget;
 mod error_text;
 mod http;
-mod in_flight;
-mod lifecycle;
-mod line_codec;
 mod message;
 mod metrics;
-mod open_requests;
 mod options;
-mod reply;
 mod roots;
 mod server;
 mod session;
 mod stdio;
 mod stdio_transport;
-mod stdout_writer;
 mod thread_pool;
 mod token;
 

@@ -1,21 +1,83 @@
-//! Parses a line into a message, or into the error that answers it.
+//! Splits input into lines, and parses a line into a message or into the error that answers it.
+//!
+//! The arguments of a `tools/call` request stay text: this module checks that they are JSON, and only
+//! the tool parses them.
 
-use std::borrow::Cow;
+use std::fmt;
 
+use memchr::memchr;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestMethod, ClientJsonRpcMessage, ClientRequest, ConstString as _,
-    GetExtensions as _,
+    CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientJsonRpcMessage,
+    ClientRequest, ConstString as _, CustomRequest, GetExtensions as _, RequestMetaObject,
 };
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::line_codec::{Line, MAX_LINE_BYTES};
+/// The maximum length of a line. It equals the limit for the arguments of one call.
+const MAX_LINE_BYTES: usize = eyelet::limits::MAX_ARGUMENT_BYTES;
+
+/// One line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line<'l> {
+    /// Without its newline.
+    Whole(&'l [u8]),
+    /// The line exceeded the limit; its bytes were discarded.
+    TooLong,
+}
+
+/// Splits a stream chunk by chunk; buffers at most one line.
+#[derive(Default)]
+pub(crate) struct LineDecoder {
+    buffer: Vec<u8>,
+    /// Whether to discard input up to the next newline, after a line that was too long.
+    is_discarding: bool,
+}
+
+impl LineDecoder {
+    /// Adds the next chunk and calls `take` with each line that it completes.
+    pub(crate) fn push(&mut self, mut chunk: &[u8], mut take: impl FnMut(Line<'_>)) {
+        while let Some(end) = memchr(b'\n', chunk) {
+            let (line, rest) = chunk.split_at(end);
+            chunk = rest.get(1..).unwrap_or_default();
+            if std::mem::take(&mut self.is_discarding) {
+                continue;
+            }
+            if self.buffer.len() + line.len() > MAX_LINE_BYTES {
+                take(Line::TooLong);
+            } else if self.buffer.is_empty() {
+                take(Line::Whole(line));
+            } else {
+                self.buffer.extend_from_slice(line);
+                take(Line::Whole(&self.buffer));
+            }
+            // Free the buffer: a long line must not occupy memory for the rest of the session.
+            self.buffer = Vec::new();
+        }
+        if self.is_discarding {
+            return;
+        }
+        if self.buffer.len() + chunk.len() > MAX_LINE_BYTES {
+            take(Line::TooLong);
+            self.buffer = Vec::new();
+            self.is_discarding = true;
+        } else {
+            self.buffer.extend_from_slice(chunk);
+        }
+    }
+
+    /// Ends the stream; the last line may lack its newline.
+    pub(crate) fn finish(self, take: impl FnOnce(Line<'_>)) {
+        if !self.buffer.is_empty() {
+            take(Line::Whole(&self.buffer));
+        }
+    }
+}
 
 /// The result of parsing a line.
 pub(crate) enum Incoming {
-    /// A message.
+    /// A message. A `tools/call` request has [`RawArguments`] instead of parsed ones.
     Message(Box<ClientJsonRpcMessage>),
     /// Not a message; this line answers it.
     Refused(String),
@@ -23,8 +85,9 @@ pub(crate) enum Incoming {
     Nothing,
 }
 
-/// The arguments of a call exactly as the client wrote them, duplicate keys included.
-#[derive(Clone)]
+/// The arguments of a call exactly as the client wrote them, duplicate keys included. They are a JSON
+/// object.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawArguments(pub(crate) String);
 
 /// JSON-RPC error codes.
@@ -34,17 +97,16 @@ enum Code {
     InvalidRequest = -32600,
 }
 
-/// The top-level members of a message, not yet parsed.
+/// The members of a message that decide what it is, not yet parsed.
 #[derive(Deserialize)]
 struct Outline<'a> {
     #[serde(borrow)]
     jsonrpc: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
+    method: Option<String>,
+    #[serde(borrow, default)]
+    params: Params<'a>,
     #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -56,10 +118,81 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-#[derive(Deserialize)]
-struct CallOutline<'a> {
-    #[serde(borrow)]
+/// The parameters of a `tools/call` request, not yet parsed. Parameters of other requests may have any
+/// form, so reading them never fails on valid JSON.
+#[derive(Default)]
+struct Params<'a> {
+    meta: Option<&'a RawValue>,
+    name: Option<&'a RawValue>,
     arguments: Option<&'a RawValue>,
+    input_responses: Option<&'a RawValue>,
+    request_state: Option<&'a RawValue>,
+    is_object: bool,
+    has_duplicates: bool,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Params<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ParamsVisitor)
+    }
+}
+
+struct ParamsVisitor;
+
+impl<'de> Visitor<'de> for ParamsVisitor {
+    type Value = Params<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params<'de>, A::Error> {
+        let mut params = Params { is_object: true, ..Params::default() };
+        while let Some(key) = map.next_key::<String>()? {
+            let member = match key.as_str() {
+                "_meta" => &mut params.meta,
+                "name" => &mut params.name,
+                "arguments" => &mut params.arguments,
+                "inputResponses" => &mut params.input_responses,
+                "requestState" => &mut params.request_state,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            params.has_duplicates |= member.replace(map.next_value()?).is_some();
+        }
+        Ok(params)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Params<'de>, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Params::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<Params<'de>, E> {
+        Ok(Params::default())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Params<'de>, E> {
+        Ok(Params::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Params<'de>, E> {
+        Ok(Params::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Params<'de>, E> {
+        Ok(Params::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Params<'de>, E> {
+        Ok(Params::default())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Params<'de>, E> {
+        Ok(Params::default())
+    }
 }
 
 /// Parses one line.
@@ -67,7 +200,7 @@ pub(crate) fn parse(line: Line<'_>) -> Incoming {
     let line = match line {
         Line::Whole(line) => line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii(),
         Line::TooLong => {
-            let message = format!("a message must be at most {MAX_LINE_BYTES} bytes");
+            let message = format!("message too long: the maximum is {MAX_LINE_BYTES} bytes");
             return refused(None, Code::ParseError, &message);
         }
     };
@@ -75,16 +208,16 @@ pub(crate) fn parse(line: Line<'_>) -> Incoming {
         return Incoming::Nothing;
     }
     let Ok(text) = std::str::from_utf8(line) else {
-        return refused(None, Code::ParseError, "a message must be UTF-8");
+        return refused(None, Code::ParseError, "the message is not valid UTF-8");
     };
     if !text.starts_with('{') {
         return match serde_json::from_str::<IgnoredAny>(text) {
             Ok(_) if text.starts_with('[') => refused(
                 None,
                 Code::InvalidRequest,
-                "batches are not taken; send one message a line",
+                "batches are not supported; send each message separately",
             ),
-            Ok(_) => refused(None, Code::InvalidRequest, "a message must be a JSON object"),
+            Ok(_) => refused(None, Code::InvalidRequest, "the message is not a JSON object"),
             Err(error) => refused(None, Code::ParseError, &error.to_string()),
         };
     }
@@ -101,54 +234,79 @@ pub(crate) fn parse(line: Line<'_>) -> Incoming {
 fn message(text: &str, outline: &Outline<'_>) -> Incoming {
     let id = outline.id.filter(|id| is_id(id));
     if outline.id.is_some() && id.is_none() {
-        return refused(None, Code::InvalidRequest, "id must be a whole number or a string");
+        return refused(None, Code::InvalidRequest, "`id` must be an integer or a string");
     }
-    match call(text, outline).map_or_else(|| serde_json::from_str(text), Ok) {
-        Ok(mut message) => {
-            attach_arguments(&mut message, outline);
-            Incoming::Message(Box::new(message))
-        }
+    match call(outline).unwrap_or_else(|| serde_json::from_str(text)) {
+        Ok(message) => Incoming::Message(Box::new(message)),
         Err(error) if error.is_syntax() || error.is_eof() => {
             refused(None, Code::ParseError, &error.to_string())
         }
         // Notifications are never answered.
         Err(_) if id.is_none() && outline.method.is_some() => Incoming::Nothing,
-        Err(_) => refused(id, Code::InvalidRequest, "not a message of the protocol"),
+        Err(_) => refused(id, Code::InvalidRequest, "not a valid JSON-RPC 2.0 message"),
     }
-}
-
-/// Parses a `tools/call` request as `rmcp` would, but without trying every other kind of message first,
-/// which takes longer than a small call. Returns `None` for anything else.
-fn call(text: &str, outline: &Outline<'_>) -> Option<ClientJsonRpcMessage> {
-    let is_request = outline.jsonrpc.is_some_and(|version| version.get() == "\"2.0\"")
-        && outline.result.is_none()
-        && outline.error.is_none();
-    if !is_request || outline.method.as_deref() != Some(CallToolRequestMethod::VALUE) {
-        return None;
-    }
-    let id = serde_json::from_str(outline.id?.get()).ok()?;
-    let call: CallToolRequest = serde_json::from_str(text).ok()?;
-    Some(ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(call), id))
 }
 
 fn is_id(raw: &RawValue) -> bool {
     raw.get().starts_with('"') || raw.get().parse::<i64>().is_ok()
 }
 
-fn attach_arguments(message: &mut ClientJsonRpcMessage, outline: &Outline<'_>) {
-    let ClientJsonRpcMessage::Request(request) = message else { return };
-    let ClientRequest::CallToolRequest(call) = &mut request.request else { return };
-    let params = outline.params.map(|params| serde_json::from_str(params.get()));
-    if let Some(Ok(CallOutline { arguments: Some(arguments) })) = params {
-        call.extensions_mut().insert(RawArguments(arguments.get().to_owned()));
-    }
+/// Builds a `tools/call` request without parsing its arguments. Returns `None` for any other message.
+fn call(outline: &Outline<'_>) -> Option<serde_json::Result<ClientJsonRpcMessage>> {
+    let params = &outline.params;
+    let is_call = outline.method.as_deref() == Some(CallToolRequestMethod::VALUE)
+        && outline.jsonrpc.is_some_and(|version| version.get() == "\"2.0\"")
+        && outline.result.is_none()
+        && outline.error.is_none()
+        && params.is_object;
+    let id = outline.id.filter(|_| is_call)?;
+    let build = || {
+        let mut request = match call_request(params) {
+            Ok(request) => ClientRequest::CallToolRequest(request),
+            // As in `rmcp`: the session answers this request with "invalid params".
+            Err(error) if error.is_data() => {
+                let method = CallToolRequestMethod::VALUE;
+                ClientRequest::CustomRequest(CustomRequest::new(method, None))
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(meta) = member::<RequestMetaObject>(params.meta)? {
+            request.extensions_mut().insert(meta);
+        }
+        Ok(ClientJsonRpcMessage::request(request, serde_json::from_str(id.get())?))
+    };
+    Some(build())
 }
 
-/// The arguments of a `tools/call` request as the client wrote them.
-pub(crate) fn arguments(message: &ClientJsonRpcMessage) -> Option<&RawArguments> {
+fn call_request(params: &Params<'_>) -> serde_json::Result<CallToolRequest> {
+    if params.has_duplicates {
+        return Err(serde_json::Error::custom("duplicate parameter"));
+    }
+    let name = member::<String>(params.name)?;
+    let name = name.ok_or_else(|| serde_json::Error::missing_field("name"))?;
+    let mut call = CallToolRequestParams::new(name);
+    call.input_responses = member(params.input_responses)?;
+    call.request_state = member(params.request_state)?;
+    let mut request = CallToolRequest::new(call);
+    match params.arguments.map(RawValue::get) {
+        None | Some("null") => {}
+        Some(text) if text.starts_with('{') => {
+            request.extensions_mut().insert(RawArguments(text.to_owned()));
+        }
+        Some(_) => return Err(serde_json::Error::custom("arguments are not an object")),
+    }
+    Ok(request)
+}
+
+/// Parses an optional member; `null` counts as missing.
+fn member<T: DeserializeOwned>(raw: Option<&RawValue>) -> serde_json::Result<Option<T>> {
+    raw.map_or(Ok(None), |raw| serde_json::from_str(raw.get()))
+}
+
+/// Takes the arguments out of a `tools/call` request.
+pub(crate) fn take_arguments(message: &mut ClientJsonRpcMessage) -> Option<RawArguments> {
     let ClientJsonRpcMessage::Request(request) = message else { return None };
-    let ClientRequest::CallToolRequest(call) = &request.request else { return None };
-    call.extensions().get()
+    request.request.extensions_mut().remove()
 }
 
 fn refused(id: Option<&RawValue>, code: Code, message: &str) -> Incoming {
@@ -158,7 +316,7 @@ fn refused(id: Option<&RawValue>, code: Code, message: &str) -> Incoming {
 /// The answer to a request that reuses the id of an open one. It has no id itself, because the client
 /// would take it for the answer to the open request.
 pub(crate) fn id_in_use(id: &str) -> String {
-    let message = format!("id {id} belongs to a request that is not answered yet");
+    let message = format!("request refused: id {id} belongs to an open request; use a new id");
     error_line(None, Code::InvalidRequest as i64, &message)
 }
 

@@ -38,7 +38,7 @@ impl Metrics {
         Metrics { tools: names.map(|name| Tool { name, ..Tool::default() }).collect() }
     }
 
-    /// Counts a call; ignores tools that the server does not offer.
+    /// Counts a call; ignores tools that the server does not provide.
     pub(crate) fn add(&self, name: &str, outcome: &Outcome) {
         let Some(tool) = self.tools.iter().find(|tool| tool.name == name) else { return };
         let add = |counter: &AtomicU64, count| {
@@ -58,10 +58,12 @@ impl Metrics {
     pub(crate) fn render(&self) -> String {
         let mut text = String::new();
         let counters: [(&str, &str, Counter); 4] = [
-            ("calls", "Calls of a tool.", |tool| &tool.calls),
-            ("errors", "Calls that answered with an error.", |tool| &tool.errors),
-            ("shown_bytes", "Bytes of replies.", |tool| &tool.shown),
-            ("withheld_bytes", "Bytes that tools had and did not show.", |tool| &tool.withheld),
+            ("calls", "Number of tool calls.", |tool| &tool.calls),
+            ("errors", "Number of tool calls that returned an error.", |tool| &tool.errors),
+            ("shown_bytes", "Bytes in replies.", |tool| &tool.shown),
+            ("withheld_bytes", "Bytes of tool output that replies did not include.", |tool| {
+                &tool.withheld
+            }),
         ];
         // Writing to a string cannot fail.
         for (name, help, counter) in counters {
@@ -73,7 +75,10 @@ impl Metrics {
             }
         }
         let name = "eyelet_call_seconds";
-        let _ = writeln!(text, "# HELP {name} Time from call to reply.\n# TYPE {name} histogram");
+        let _ = writeln!(
+            text,
+            "# HELP {name} Duration of tool calls in seconds.\n# TYPE {name} histogram"
+        );
         for tool in &self.tools {
             let label = tool.name;
             let calls = tool.calls.load(Ordering::Relaxed);

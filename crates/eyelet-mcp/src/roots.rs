@@ -1,4 +1,4 @@
-//! The roots of a session: those of the server, narrowed by those of the client.
+//! The roots of a session: the server's roots, narrowed by the client's roots.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -9,15 +9,15 @@ use eyelet::{Root, TurnContext};
 
 use crate::options::{Options, WorkingDirectory};
 
-/// The context for calls of a session whose client named the roots `uris`, if it named any.
+/// The context for calls of a session. `uris` are the client's roots, if it sent any.
 pub(crate) fn turn_context(options: &Options, uris: Option<&[String]>) -> TurnContext {
     let named: Vec<_> =
         uris.unwrap_or_default().iter().filter_map(|uri| path_from_uri(uri)).collect();
     let roots = if named.is_empty() {
-        options.ceiling.clone()
+        options.roots.clone()
     } else {
         let opened = named.iter().filter_map(|path| Root::open(path).ok()).map(Arc::new);
-        intersect(&options.ceiling, opened.collect())
+        intersect(&options.roots, opened.collect())
     };
     let cwd = options.turn.cwd();
     let elsewhere = roots.first().filter(|_| {
@@ -29,17 +29,17 @@ pub(crate) fn turn_context(options: &Options, uris: Option<&[String]>) -> TurnCo
         Some(Ok(moved)) => moved,
         Some(Err(_)) | None => turn,
     };
-    turn.confined_to(roots).with_path_scope(options.reach)
+    turn.confined_to(roots).with_path_scope(options.path_scope)
 }
 
-/// The intersection of both. Without a ceiling, the client's roots apply unchanged.
-fn intersect(ceiling: &[Arc<Root>], named: Vec<Arc<Root>>) -> Vec<Arc<Root>> {
-    if ceiling.is_empty() {
+/// The intersection of both. If the server has no roots, the client's roots apply unchanged.
+fn intersect(configured: &[Arc<Root>], named: Vec<Arc<Root>>) -> Vec<Arc<Root>> {
+    if configured.is_empty() {
         return named;
     }
     let mut both = Vec::new();
     for root in &named {
-        for limit in ceiling {
+        for limit in configured {
             if root.real_path().starts_with(limit.real_path()) {
                 both.push(Arc::clone(root));
                 break;

@@ -1,30 +1,79 @@
-//! The state that all sessions of a server share.
+//! The state that all sessions of a server share, and its start and shutdown.
 
+use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use eyelet::{ToolDefinition, ToolRouter};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
 
-use crate::in_flight::InFlight;
 use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::thread_pool::ThreadPool;
+use crate::thread_pool::{InFlight, ThreadPool};
+
+/// After a shutdown begins, calls have this long to stop and to write their replies.
+pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1700);
 
 /// The state that all sessions of a server share.
 pub(crate) struct Server {
     pub(crate) options: Options,
     pub(crate) router: ToolRouter,
-    /// Cached, because the router builds its definitions anew on every request.
+    /// Cached, because the router builds the definitions on every request.
     pub(crate) tools: Vec<ToolDefinition>,
     pub(crate) pool: ThreadPool,
     pub(crate) in_flight: InFlight,
-    pub(crate) metrics: Metrics,
+    /// Only over HTTP: a client cannot request metrics over stdio.
+    pub(crate) metrics: Option<Metrics>,
 }
 
 impl Server {
-    pub(crate) fn new(options: Options, router: ToolRouter) -> Arc<Self> {
+    pub(crate) fn new(options: Options, router: ToolRouter) -> Self {
         let tools = router.definitions();
-        let metrics = Metrics::new(tools.iter().map(|tool| tool.name));
         let (pool, in_flight) = (ThreadPool::new(), InFlight::default());
-        Arc::new(Server { options, router, tools, pool, in_flight, metrics })
+        Server { options, router, tools, pool, in_flight, metrics: None }
     }
+
+    pub(crate) fn with_metrics(mut self) -> Self {
+        self.metrics = Some(Metrics::new(self.tools.iter().map(|tool| tool.name)));
+        self
+    }
+
+    /// Runs `serve` on a runtime of its own until it returns, then removes the server's files.
+    pub(crate) fn run(
+        self,
+        serve: impl AsyncFnOnce(Arc<Server>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        // Otherwise a child of the same user could open stdin, stdout and the token through /proc.
+        #[cfg(target_os = "linux")]
+        rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+        let output_store = Arc::clone(&self.options.output_store);
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let served = runtime.block_on(serve(Arc::new(self)));
+        runtime.shutdown_background();
+        output_store.close();
+        served
+    }
+
+    /// Cancels every call and waits until all have returned, at most until `deadline`.
+    pub(crate) async fn cancel_calls(&self, deadline: Instant) {
+        self.in_flight.cancel_all();
+        while !self.in_flight.is_empty() && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}
+
+/// Waits for SIGTERM, SIGHUP or SIGINT.
+pub(crate) async fn wait_for_signal() -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = hang_up.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
 }

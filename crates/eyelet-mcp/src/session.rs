@@ -1,4 +1,4 @@
-//! One client's session: the requests that `rmcp` dispatches, and the client's roots.
+//! One client's session: the requests that `rmcp` dispatches, the client's roots and its reply limit.
 
 #![expect(deprecated, reason = "rmcp deprecates roots, but clients still send them")]
 
@@ -10,28 +10,42 @@ use eyelet::{DefinitionFormat, ReplyBudget, ToolInvocation, TurnContext, render_
 use hyper::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ConstString as _, CustomRequest, CustomResult, ErrorCode, Implementation,
-    InputRequest, InputRequiredResult, ListPromptsRequestMethod, ListPromptsResult,
+    CompleteResult, ConstString as _, CustomRequest, CustomResult, ErrorCode, Extensions,
+    Implementation, InputRequest, InputRequiredResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListRootsRequest, ListRootsResult, ListToolsResult, MetaObject,
     PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::call_task::{self, Call};
 use crate::message::RawArguments;
 use crate::options::ReplyForm;
+use crate::roots;
 use crate::server::Server;
-use crate::{client_budget, roots};
 
 /// How long a client may take to list its roots; after that, the server's own roots apply alone.
 const ROOTS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The key of the roots among the input requests of the newest protocol.
 const ROOTS_KEY: &str = "roots";
+
+const CLAUDE_CODE: &str = "claude-code";
+const CODEX: &str = "codex-mcp-client";
+const CODEX_METADATA: &str = "x-codex-turn-metadata";
+
+// The sizes of replies that clients show to their models untruncated.
+
+/// Claude Code truncates replies above 50,000 UTF-16 units (measured).
+const CLAUDE_CODE_BYTES: usize = 49_000;
+/// The limits of Codex for known models and for other models (measured).
+const CODEX_KNOWN_MODEL_BYTES: usize = 34_000;
+const CODEX_OTHER_MODEL_BYTES: usize = 11_500;
+/// The limit for clients that were not measured.
+const OTHER_CLIENT_BYTES: usize = 20_000;
 
 /// One client's session. Clones share it.
 #[derive(Clone)]
@@ -45,7 +59,7 @@ pub(crate) struct Session {
 enum SessionContext {
     Known(Box<TurnContext>),
     /// The client must send its roots first.
-    AskForRoots,
+    RootsRequired,
 }
 
 impl Session {
@@ -68,8 +82,8 @@ impl Session {
             Some(answers) => answers.get(ROOTS_KEY).and_then(|answer| {
                 serde_json::from_value::<ListRootsResult>(answer.clone()).ok().map(uris)
             }),
-            None if lacks_server_requests(context) => return SessionContext::AskForRoots,
-            None => ask_for_roots(&context.peer).await,
+            None if lacks_server_requests(context) => return SessionContext::RootsRequired,
+            None => request_roots(&context.peer).await,
         };
         let known = roots::turn_context(&self.server.options, uris.as_deref());
         *turn = Some(known.clone());
@@ -78,7 +92,7 @@ impl Session {
 
     fn budget(&self, context: &RequestContext<RoleServer>) -> ReplyBudget {
         let configured = self.server.options.reply_bytes.map(ReplyBudget::new);
-        configured.unwrap_or_else(|| client_budget::budget(context))
+        configured.unwrap_or_else(|| client_budget(context))
     }
 
     /// The tool definitions for this client.
@@ -86,8 +100,7 @@ impl Session {
         let definitions = render_definitions(&self.server.tools, DefinitionFormat::Mcp);
         let mut tools: Vec<Tool> = serde_json::from_value(definitions).unwrap_or_default();
         let raised = self.server.options.reply_bytes.filter(|bytes| {
-            *bytes > client_budget::CLAUDE_CODE_BYTES
-                && client_budget::name(context).as_deref() == Some(client_budget::CLAUDE_CODE)
+            *bytes > CLAUDE_CODE_BYTES && client_name(context).as_deref() == Some(CLAUDE_CODE)
         });
         for tool in &mut tools {
             if let Some(bytes) = raised {
@@ -105,21 +118,24 @@ impl Session {
     fn instructions(&self) -> String {
         let turn = roots::turn_context(&self.server.options, None);
         let mut text = String::from(
-            "Bounded tools for files and commands. A reply says when it is not all there is, and \
-             which offset, column or file goes on.",
+            "Tools for files and commands. Every reply has a size limit. Truncated replies say so and \
+             give the offset, column or file to continue from.",
         );
         if turn.roots().next().is_some() {
             text.push_str(&format!("\nWorking directory: {}", turn.cwd().display()));
         } else {
-            text.push_str("\nNo root is set: paths are reached after a start with --root DIR.");
+            text.push_str(
+                "\nNo roots are configured. No files are accessible unless the client sends roots or the \
+                 server restarts with --root DIR.",
+            );
         }
         text
     }
 }
 
-async fn ask_for_roots(peer: &Peer<RoleServer>) -> Option<Vec<String>> {
-    let asked = tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await;
-    asked.ok().and_then(Result::ok).map(uris)
+async fn request_roots(peer: &Peer<RoleServer>) -> Option<Vec<String>> {
+    let listed = tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await;
+    listed.ok().and_then(Result::ok).map(uris)
 }
 
 fn uris(result: ListRootsResult) -> Vec<String> {
@@ -132,15 +148,47 @@ fn lacks_server_requests(context: &RequestContext<RoleServer>) -> bool {
     version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// The arguments as the client wrote them. Over HTTP they are attached to the request's head.
-fn raw_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
-    let own = &context.extensions;
-    let raw = own.get::<RawArguments>().or_else(|| own.get::<Parts>()?.extensions.get());
-    raw.map(|raw| raw.0.clone())
+/// Takes the arguments as the client wrote them. Over HTTP they are attached to the request's head.
+fn take_arguments(extensions: &mut Extensions) -> Option<RawArguments> {
+    extensions.remove().or_else(|| extensions.get_mut::<Parts>()?.extensions.remove())
+}
+
+/// The size limit of replies for the client of this request.
+fn client_budget(context: &RequestContext<RoleServer>) -> ReplyBudget {
+    let name = client_name(context).unwrap_or_default();
+    ReplyBudget::new(match name.as_str() {
+        CLAUDE_CODE => CLAUDE_CODE_BYTES,
+        "opencode" => 50_000,
+        "gemini-cli-mcp-client" => 39_000,
+        CODEX => codex_bytes(context.meta.get(CODEX_METADATA)),
+        "copilot-cli" => 20_000,
+        _ => OTHER_CLIENT_BYTES,
+    })
+}
+
+/// The name that the client gave in its handshake.
+fn client_name(context: &RequestContext<RoleServer>) -> Option<String> {
+    context.client_info().map(|client| client.name)
+}
+
+/// Codex has a limit per model. It names the model in each call, in an object or in a string of JSON.
+fn codex_bytes(metadata: Option<&Value>) -> usize {
+    let parsed = match metadata {
+        Some(Value::String(text)) => serde_json::from_str(text).ok(),
+        Some(metadata) => Some(metadata.clone()),
+        None => None,
+    };
+    let model = parsed.as_ref().and_then(|metadata| metadata.get("model")?.as_str());
+    match model {
+        Some(model) if model.starts_with("gpt-") || model.starts_with("codex") => {
+            CODEX_KNOWN_MODEL_BYTES
+        }
+        Some(_) | None => CODEX_OTHER_MODEL_BYTES,
+    }
 }
 
 /// The JSON schema of an envelope.
-fn output_schema() -> serde_json::Value {
+fn output_schema() -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -160,8 +208,8 @@ fn output_schema() -> serde_json::Value {
     })
 }
 
-fn not_offered(method: &str) -> ErrorData {
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None)
+fn not_supported(method: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("method not supported: {method}"), None)
 }
 
 impl ServerHandler for Session {
@@ -183,7 +231,7 @@ impl ServerHandler for Session {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.server.tools.iter().find(|tool| tool.name == request.name) else {
             let call = ToolInvocation::new(&request.name, "{}", &self.server.options.turn);
@@ -192,10 +240,10 @@ impl ServerHandler for Session {
         };
         let turn = match self.context(&request, &context).await {
             SessionContext::Known(turn) => *turn,
-            SessionContext::AskForRoots => {
-                let ask = InputRequest::ListRoots(ListRootsRequest::default());
-                let asks = BTreeMap::from([(ROOTS_KEY.to_owned(), ask)]);
-                return Ok(InputRequiredResult::from_input_requests(asks).into());
+            SessionContext::RootsRequired => {
+                let request = InputRequest::ListRoots(ListRootsRequest::default());
+                let requests = BTreeMap::from([(ROOTS_KEY.to_owned(), request)]);
+                return Ok(InputRequiredResult::from_input_requests(requests).into());
             }
         };
         let turn = if self.server.options.reply.is_budgeted() {
@@ -203,11 +251,10 @@ impl ServerHandler for Session {
         } else {
             turn
         };
-        let raw = raw_arguments(&context).filter(|raw| raw != "null");
-        let arguments = raw.or_else(|| serde_json::to_string(&request.arguments?).ok());
+        let arguments = take_arguments(&mut context.extensions);
         let call = Call {
             tool: tool.name,
-            arguments: arguments.unwrap_or_else(|| "{}".to_owned()),
+            arguments: arguments.map_or_else(|| "{}".to_owned(), |raw| raw.0),
             turn,
             load: tool.load,
             counts: tool.counts,
@@ -217,18 +264,18 @@ impl ServerHandler for Session {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // Ask now, so that the first call does not have to wait.
+        // Request the roots now: then the first call does not have to wait for them.
         let mut turn = self.turn.lock().await;
         let has_roots =
             context.peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some());
         if has_roots && turn.is_none() {
-            let uris = ask_for_roots(&context.peer).await;
+            let uris = request_roots(&context.peer).await;
             *turn = Some(roots::turn_context(&self.server.options, uris.as_deref()));
         }
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
-        // The next call asks again.
+        // The next call requests them again.
         *self.turn.lock().await = None;
     }
 
@@ -239,20 +286,21 @@ impl ServerHandler for Session {
     ) -> Result<CustomResult, ErrorData> {
         // A known method arrives here if its parameters have the wrong shape.
         if request.method == "tools/call" {
-            let message = "params must have the tool's name, and arguments as an object";
+            let message =
+                "invalid params: `name` must be a string and `arguments` must be an object";
             return Err(ErrorData::invalid_params(message, None));
         }
-        Err(not_offered(&request.method))
+        Err(not_supported(&request.method))
     }
 
-    // Methods that the server does not offer. By default `rmcp` would answer them with empty lists.
+    // Methods that the server does not support. By default `rmcp` would answer them with empty lists.
 
     async fn complete(
         &self,
         _: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(not_offered(CompleteRequestMethod::VALUE))
+        Err(not_supported(CompleteRequestMethod::VALUE))
     }
 
     async fn list_prompts(
@@ -260,7 +308,7 @@ impl ServerHandler for Session {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(not_offered(ListPromptsRequestMethod::VALUE))
+        Err(not_supported(ListPromptsRequestMethod::VALUE))
     }
 
     async fn list_resources(
@@ -268,7 +316,7 @@ impl ServerHandler for Session {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(not_offered(ListResourcesRequestMethod::VALUE))
+        Err(not_supported(ListResourcesRequestMethod::VALUE))
     }
 
     async fn list_resource_templates(
@@ -276,6 +324,6 @@ impl ServerHandler for Session {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(not_offered(ListResourceTemplatesRequestMethod::VALUE))
+        Err(not_supported(ListResourceTemplatesRequestMethod::VALUE))
     }
 }

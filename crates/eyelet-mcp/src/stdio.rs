@@ -1,33 +1,38 @@
 //! The server over stdin and stdout, from start to shutdown.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use eyelet::ToolRouter;
 use rmcp::service::{ServerInitializeError, serve_server};
+use rustix::fs::{Mode, OFlags};
+use rustix::stdio;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::lifecycle::{SHUTDOWN_TIMEOUT, cancel_calls, run_server, wait_for_signal};
 use crate::options::Options;
-use crate::server::Server;
+use crate::server::{SHUTDOWN_TIMEOUT, Server, wait_for_signal};
 use crate::session::Session;
-use crate::stdio_transport::{self, StdioTransport};
-use crate::stdout_writer::ConnectionEnd;
+use crate::stdio_transport::{ConnectionEnd, StdioTransport};
 
 /// When the input ends, calls have this long to finish before they are cancelled.
 const FINISH_TIMEOUT: Duration = Duration::from_millis(500);
+/// The duplicated descriptors start here, above the numbers that programs commonly assume.
+const MIN_DESCRIPTOR: i32 = 100;
 
-/// Serves the tools of `router` over stdin and stdout until the input ends or a signal comes.
+/// Serves the tools of `router` over stdin and stdout until the input ends or the process receives
+/// SIGTERM, SIGHUP or SIGINT.
 ///
 /// # Errors
-/// If the process cannot duplicate its descriptors or start threads.
+/// Fails if the process cannot duplicate its descriptors or create the runtime.
 pub fn serve_stdio(options: Options, router: ToolRouter) -> io::Result<()> {
-    let (input, output) = stdio_transport::take_over_stdio()?;
-    run_server(options, router, async |server| {
+    let (input, output) = take_over_stdio()?;
+    Server::new(options, router).run(async |server| {
         let (end_sender, mut end) = mpsc::unbounded_channel();
-        let transport = StdioTransport::start(input, output, end_sender)?;
+        let transport = StdioTransport::start(input, output, end_sender);
         let session = Session::new(Arc::clone(&server));
         tokio::spawn(run_sessions(session, transport.clone()));
         let cause = tokio::select! {
@@ -37,6 +42,24 @@ pub fn serve_stdio(options: Options, router: ToolRouter) -> io::Result<()> {
         shut_down(&server, &transport, cause).await;
         Ok(())
     })
+}
+
+/// Moves stdin and stdout to private descriptors that no child inherits. Afterwards stdin is empty, and
+/// everything printed to stdout goes to stderr.
+fn take_over_stdio() -> io::Result<(File, File)> {
+    let input = duplicate(stdio::stdin())?;
+    let output = duplicate(stdio::stdout())?;
+    let null: OwnedFd =
+        rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    stdio::dup2_stdin(&null)?;
+    stdio::dup2_stdout(stdio::stderr())?;
+    Ok((File::from(input), File::from(output)))
+}
+
+/// Falls back to a low number if the process may not open descriptors above [`MIN_DESCRIPTOR`].
+fn duplicate(file: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let high = rustix::io::fcntl_dupfd_cloexec(file, MIN_DESCRIPTOR);
+    Ok(high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(file, 3))?)
 }
 
 /// Runs one session after the other: after a failed handshake the client may try again.
@@ -62,7 +85,7 @@ async fn shut_down(server: &Server, transport: &StdioTransport, cause: Option<Co
             return;
         }
     }
-    cancel_calls(server, deadline).await;
+    server.cancel_calls(deadline).await;
     if cause != Some(ConnectionEnd::OutputClosed) {
         let _ = timeout_at(deadline, transport.all_answered()).await;
     }

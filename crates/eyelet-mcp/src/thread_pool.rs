@@ -1,14 +1,15 @@
-//! The threads that run tools: a limited number per kind of load, a queue per kind, then `busy`.
+//! The threads that run tools, and the calls that are in flight.
 //!
-//! Each kind has its own threads and queue, so that many calls of one kind do not delay the others.
-//! Threads never exit, because the system kills a command together with the thread that started it.
+//! Each kind of load has a limited number of threads and a queue; if the queue is full, the call is
+//! `busy`. Many calls of one kind do not delay the others. Threads never exit, because the system kills
+//! a command together with the thread that started it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use eyelet::Load;
 use eyelet::limits::{MAX_COMMANDS, MAX_QUEUE, MAX_READS, MAX_WALKS};
+use eyelet::{CancelFlag, Load};
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -85,7 +86,7 @@ impl Lane {
         loop {
             if let Some(work) = queue.work.pop_front() {
                 drop(queue);
-                // The router already catches panics of tools; this keeps the thread alive in any case.
+                // The router already catches panics of tools. Whatever else panics must not end the thread.
                 let _ = catch_unwind(AssertUnwindSafe(work));
                 queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
                 continue;
@@ -94,6 +95,66 @@ impl Lane {
             queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
             queue.idle -= 1;
         }
+    }
+}
+
+/// The calls in flight; a shutdown cancels all of them. Clones share the same set.
+#[derive(Clone, Default)]
+pub(crate) struct InFlight(Arc<Mutex<InFlightState>>);
+
+#[derive(Default)]
+struct InFlightState {
+    next: u64,
+    flags: HashMap<u64, CancelFlag>,
+    is_shut_down: bool,
+}
+
+/// A call in flight, until it is dropped.
+pub(crate) struct InFlightCall {
+    in_flight: InFlight,
+    number: u64,
+    flag: CancelFlag,
+}
+
+impl InFlight {
+    pub(crate) fn register(&self) -> InFlightCall {
+        let flag = CancelFlag::default();
+        let mut state = self.state();
+        if state.is_shut_down {
+            flag.cancel();
+        }
+        state.next += 1;
+        let number = state.next;
+        state.flags.insert(number, flag.clone());
+        drop(state);
+        InFlightCall { in_flight: self.clone(), number, flag }
+    }
+
+    /// Cancels every call, including those that are registered later.
+    pub(crate) fn cancel_all(&self) {
+        let mut state = self.state();
+        state.is_shut_down = true;
+        state.flags.values().for_each(CancelFlag::cancel);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.state().flags.is_empty()
+    }
+
+    fn state(&self) -> MutexGuard<'_, InFlightState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl InFlightCall {
+    pub(crate) fn cancel_flag(&self) -> &CancelFlag {
+        &self.flag
+    }
+}
+
+impl Drop for InFlightCall {
+    fn drop(&mut self) {
+        self.in_flight.state().flags.remove(&self.number);
     }
 }
 

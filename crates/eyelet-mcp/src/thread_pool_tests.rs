@@ -57,7 +57,7 @@ fn a_kind_with_a_full_queue_is_busy_and_others_are_not() {
 fn a_panic_does_not_end_the_thread() {
     let pool = ThreadPool::new();
     for _ in 0..MAX_WALKS * 2 {
-        pool.run(Load::Walk, || panic!("as the test wants it")).unwrap();
+        pool.run(Load::Walk, || panic!("a panic for the test")).unwrap();
     }
     let (done, dones) = channel();
     pool.run(Load::Walk, move || done.send(()).unwrap()).unwrap();

@@ -8,9 +8,9 @@ use std::path::Path;
 
 /// The number of random bytes in a generated token.
 const RANDOM_BYTES: usize = 32;
-/// A shorter token could be guessed.
+/// The minimum length of a token; a shorter one could be guessed.
 const MIN_BYTES: usize = 16;
-/// A longer file does not hold a token.
+/// The maximum number of bytes to read from a token file.
 const MAX_BYTES: u64 = 4096;
 
 /// The bearer token that every HTTP request must carry.
@@ -20,7 +20,7 @@ impl Token {
     /// Generates a token of 256 random bits.
     ///
     /// # Errors
-    /// If the system provides no random bytes.
+    /// Fails if the system provides no random bytes.
     pub fn random() -> io::Result<Token> {
         let mut bytes = [0; RANDOM_BYTES];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
@@ -35,24 +35,26 @@ impl Token {
     /// Reads a token from a private file.
     ///
     /// # Errors
-    /// If the file cannot be read, other users can read it, or it does not hold a token.
+    /// Fails if the file cannot be read, other users have access to it, or it does not contain a token.
     pub fn from_file(path: &Path) -> io::Result<Token> {
         let file = std::fs::File::open(path)?;
         if file.metadata()?.mode() & 0o077 != 0 {
-            let message = "others may read it; `chmod 600` makes it private";
+            let message = "other users can access it; run `chmod 600` on it";
             return Err(io::Error::new(ErrorKind::PermissionDenied, message));
         }
         let mut text = String::new();
         file.take(MAX_BYTES).read_to_string(&mut text)?;
         let text = text.trim();
         if text.len() < MIN_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let message = format!("a token has at least {MIN_BYTES} visible ASCII characters");
+            let message = format!(
+                "it must contain a token of at least {MIN_BYTES} printable ASCII characters"
+            );
             return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
         Ok(Token(text.to_owned()))
     }
 
-    /// The token as text, to show once to the person who starts the server.
+    /// The token as text, to show to the person who starts the server.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -19,22 +19,26 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
     let context_flags = before.with(&flags.context);
     let policy = context_flags.sandbox.map_or(SandboxPolicy::WorkspaceWrite, Into::into);
     let router = router(flags, policy)?;
-    let spill =
+    let output_store =
         Arc::new(context::limited(OutputStore::session(context::temp_dir()), &context_flags));
     let turn = context::unconfined(&context_flags, policy, PrivateTemp::session)?;
-    let mut ceiling: Vec<_> = context::roots(&context_flags)?.into_iter().map(Arc::new).collect();
-    if ceiling.is_empty() {
-        ceiling.extend(default_root(turn.cwd()).map(Arc::new));
+    let mut roots: Vec<_> = context::roots(&context_flags)?.into_iter().map(Arc::new).collect();
+    if roots.is_empty() {
+        roots.extend(default_root(turn.cwd()).map(Arc::new));
     }
-    let roots: Vec<_> = ceiling.iter().map(|root| root.path().to_owned()).collect();
-    let turn = context::with_deny_list(&context_flags, turn, &roots)?;
+    let root_paths: Vec<_> = roots.iter().map(|root| root.path().to_owned()).collect();
+    let turn = context::with_deny_list(&context_flags, turn, &root_paths)?;
     let options = Options {
-        reach: if context_flags.read_anywhere { PathScope::Everything } else { PathScope::Roots },
-        turn: turn.with_output_store(Arc::clone(&spill)),
-        spill,
-        ceiling,
+        path_scope: if context_flags.read_anywhere {
+            PathScope::Everything
+        } else {
+            PathScope::Roots
+        },
+        turn: turn.with_output_store(Arc::clone(&output_store)),
+        output_store,
+        roots,
         working_directory: match context_flags.cwd {
-            Some(_) => WorkingDirectory::Asked,
+            Some(_) => WorkingDirectory::Explicit,
             None => WorkingDirectory::Inherited,
         },
         reply: flags.reply.into(),
@@ -132,8 +136,8 @@ fn default_root(cwd: &Path) -> Option<Root> {
 fn print_hints(options: &Options, router: &ToolRouter) {
     let tools: Vec<_> = router.definitions().iter().map(|tool| tool.name).collect();
     print::note(&format!("eyelet serves {} over MCP on stdin and stdout.", tools.join(", ")));
-    let roots = || options.ceiling.iter().map(|root| root.path());
-    if options.ceiling.is_empty() {
+    let roots = || options.roots.iter().map(|root| root.path());
+    if options.roots.is_empty() {
         print::note("No files are accessible; restart with --root DIR, or in a project.");
     } else {
         let roots: Vec<_> = roots().map(|root| root.display().to_string()).collect();

@@ -1,4 +1,4 @@
-//! `eyelet mcp --http`: who may speak, and what a peer can hold up.
+//! `eyelet mcp --http`: access control, limits and shutdown.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -34,8 +34,8 @@ impl Server {
         Server { child, address, token }
     }
 
-    /// One request; its status and everything that came back.
-    fn ask(&self, head: &str, headers: &[&str], body: &str) -> (u16, String) {
+    /// Sends one request. Returns its status and the whole response.
+    fn send(&self, head: &str, headers: &[&str], body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let mut request = format!("{head} HTTP/1.1\r\nConnection: close\r\n");
@@ -44,7 +44,7 @@ impl Server {
         }
         request.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
         stream.write_all(request.as_bytes()).unwrap();
-        // It may be refused before it is read.
+        // The server may refuse the request before it reads the body.
         let _ = stream.write_all(body.as_bytes());
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -65,15 +65,15 @@ impl Server {
         let mut all =
             vec!["Content-Type: application/json", "Accept: application/json, text/event-stream"];
         all.extend(headers);
-        self.ask("POST /mcp", &all, body)
+        self.send("POST /mcp", &all, body)
     }
 
-    /// A request that a good client makes.
-    fn good(&self) -> String {
+    /// A valid call; fails unless it is answered.
+    fn check_alive(&self) -> String {
         self.read(r#"{"path": "notes.txt"}"#)
     }
 
-    /// A call of `read` with these arguments, as they are written.
+    /// A call of `read` with these arguments, unchanged.
     fn read(&self, arguments: &str) -> String {
         let headers = self.call_headers("read");
         let headers: Vec<_> = headers.iter().map(String::as_str).collect();
@@ -92,8 +92,8 @@ impl Server {
         ]
     }
 
-    /// Begins a call of `bash`, and leaves its answer where it is.
-    fn begin(&self, command: &str) -> TcpStream {
+    /// Starts a call of `bash` without reading the answer.
+    fn start_call(&self, command: &str) -> TcpStream {
         let body = call("bash", &json!({"command": command}).to_string());
         let head = [
             "POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\n",
@@ -107,7 +107,7 @@ impl Server {
     }
 }
 
-/// A call in the newest protocol, its arguments as they are written.
+/// A call in the newest protocol version, with the arguments unchanged.
 fn call(tool: &str, arguments: &str) -> String {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -120,10 +120,10 @@ fn call(tool: &str, arguments: &str) -> String {
     )
 }
 
-/// Waits until something is so.
-fn wait_until(is_so: impl Fn() -> bool) {
+/// Waits until the condition holds.
+fn wait_until(condition: impl Fn() -> bool) {
     let start = Instant::now();
-    while !is_so() {
+    while !condition() {
         assert!(start.elapsed() < LONG);
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -144,7 +144,7 @@ fn tree() -> TempTree {
 fn a_call_with_the_token_is_answered() {
     let tree = tree();
     let server = Server::start(&tree);
-    assert!(server.good().contains(r"[lines 1-1 of 1]\none"));
+    assert!(server.check_alive().contains(r"[lines 1-1 of 1]\none"));
 }
 
 #[test]
@@ -167,30 +167,31 @@ fn requests_without_token_or_from_web_pages_are_refused() {
         let (status, answer) = server.post(&headers, ping);
         assert_eq!(status, expected, "{headers:?}: {answer}");
     }
-    let (status, answer) = server.ask("OPTIONS /mcp", &[&host, "Origin: http://evil.example"], "");
+    let (status, answer) = server.send("OPTIONS /mcp", &[&host, "Origin: http://evil.example"], "");
     assert_eq!(status, 403);
     assert!(!answer.to_ascii_lowercase().contains("access-control-allow-origin"), "{answer}");
     let foreign = "Mcp-Session-Id: 00000000-0000-0000-0000-000000000000";
     let (status, _) = server.post(&[&host, &bearer, foreign], ping);
     assert!([401, 404].contains(&status), "{status}");
-    server.good();
+    server.check_alive();
 }
 
 #[test]
-fn arguments_are_read_as_they_were_written() {
+fn arguments_reach_the_tool_unchanged() {
     let tree = tree();
     let server = Server::start(&tree);
     for limit in ["25", "25.0", "\"25\"", "null"] {
         let answer = server.read(&format!(r#"{{"path": "notes.txt", "limit": {limit}}}"#));
         assert!(answer.contains(r"[lines 1-1 of 1]\none"), "{limit}: {answer}");
     }
-    for (arguments, named) in WRONG_ARGUMENTS {
+    let surrogate = (r#"{"path":"\ud800"}"#, "`path`: ");
+    for (arguments, named) in WRONG_ARGUMENTS.into_iter().chain([surrogate]) {
         let answer = server.read(arguments);
         let expected = format!("failed to parse function arguments: {named}");
         assert!(answer.contains(&expected), "{arguments}: {answer}");
         assert!(answer.contains("\"isError\":true"), "{arguments}: {answer}");
     }
-    server.good();
+    server.check_alive();
 }
 
 #[test]
@@ -205,12 +206,13 @@ fn invalid_messages_are_refused_as_over_stdio() {
         ("7", -32600),
         (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32600),
         (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600),
+        (&call("read", "{]"), -32700),
     ] {
         let (status, answer) = server.post(&[&server.host(), &server.bearer()], body);
         assert_eq!(status, 400, "{body}: {answer}");
         assert!(answer.contains(&format!("\"code\":{code}")), "{body}: {answer}");
     }
-    server.good();
+    server.check_alive();
 }
 
 #[test]
@@ -219,7 +221,7 @@ fn a_body_above_the_limit_is_refused() {
     let server = Server::start(&tree);
     let (status, _) = server.post(&[&server.host(), &server.bearer()], &"x".repeat(1_100_000));
     assert_eq!(status, 413);
-    server.good();
+    server.check_alive();
 }
 
 #[test]
@@ -233,7 +235,7 @@ fn half_open_connections_do_not_block_the_server() {
         half_open.push(stream);
     }
     let start = Instant::now();
-    server.good();
+    server.check_alive();
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
@@ -241,21 +243,21 @@ fn half_open_connections_do_not_block_the_server() {
 fn a_disconnect_cancels_the_call() {
     let tree = tree();
     let server = Server::start(&tree);
-    let stream = server.begin("echo $$ > new; mv new pid; sleep 300");
+    let stream = server.start_call("echo $$ > new; mv new pid; sleep 300");
     let pid = tree.path().join("pid");
     wait_until(|| pid.exists());
     let process = format!("/proc/{}", std::fs::read_to_string(&pid).unwrap().trim());
     assert!(Path::new(&process).exists());
     drop(stream);
     wait_until(|| !Path::new(&process).exists());
-    server.good();
+    server.check_alive();
 }
 
 #[test]
 fn a_signal_kills_commands_and_removes_saved_output() {
     let tree = tree();
     let mut server = Server::start(&tree);
-    let stream = server.begin("seq 100000; echo $$ > new; mv new pid; sleep 300");
+    let stream = server.start_call("seq 100000; echo $$ > new; mv new pid; sleep 300");
     let pid = tree.path().join("pid");
     wait_until(|| pid.exists());
     let process = format!("/proc/{}", std::fs::read_to_string(&pid).unwrap().trim());
@@ -274,12 +276,12 @@ fn a_signal_kills_commands_and_removes_saved_output() {
 fn health_and_metrics_are_served() {
     let tree = tree();
     let server = Server::start(&tree);
-    server.good();
-    let (status, answer) = server.ask("GET /healthz", &[&server.host()], "");
+    server.check_alive();
+    let (status, answer) = server.send("GET /healthz", &[&server.host()], "");
     assert_eq!((status, answer.ends_with("\r\n\r\nok")), (200, true), "{answer}");
-    let (status, _) = server.ask("GET /metrics", &[&server.host()], "");
+    let (status, _) = server.send("GET /metrics", &[&server.host()], "");
     assert_eq!(status, 401);
-    let (_, metrics) = server.ask("GET /metrics", &[&server.host(), &server.bearer()], "");
+    let (_, metrics) = server.send("GET /metrics", &[&server.host(), &server.bearer()], "");
     for line in [
         "eyelet_calls_total{tool=\"read\"} 1",
         "eyelet_errors_total{tool=\"read\"} 0",
@@ -294,8 +296,8 @@ fn health_and_metrics_are_served() {
 
 #[test]
 fn non_loopback_addresses_require_allow_remote() {
-    let said = eyelet(&tree(), ["mcp", "--http", "0.0.0.0:0"]);
-    assert!(said.starts_with("exit 2") && said.contains("--allow-remote"), "{said}");
+    let text = eyelet(&tree(), ["mcp", "--http", "0.0.0.0:0"]);
+    assert!(text.starts_with("exit 2") && text.contains("--allow-remote"), "{text}");
 }
 
 #[test]
@@ -304,9 +306,9 @@ fn a_token_file_must_be_private() {
     let file = tree.file("token", "0123456789abcdef0123456789abcdef\n");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     let flags = ["mcp", "--http", "127.0.0.1:0", "--http-token-file", "token"];
-    let said = eyelet(&tree, flags);
-    assert!(said.contains("others may read it"), "{said}");
+    let text = eyelet(&tree, flags);
+    assert!(text.contains("other users can access it"), "{text}");
     tree.file("token", "short");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-    assert!(eyelet(&tree, flags).contains("at least 16 visible"), "{}", eyelet(&tree, flags));
+    assert!(eyelet(&tree, flags).contains("at least 16 printable"), "{}", eyelet(&tree, flags));
 }

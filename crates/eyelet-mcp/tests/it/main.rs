@@ -1,6 +1,6 @@
 //! The MCP server, through the real binary.
 
-// So that the lints treat the helpers here as test code as well.
+// Lints then treat the helpers here as test code.
 #![cfg(test)]
 
 mod http;

@@ -1,4 +1,4 @@
-//! Calls that take their time: what is told of them, and how they are stopped.
+//! Long calls: progress and cancellation.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
@@ -25,13 +25,13 @@ fn progress_is_reported_to_clients_that_request_it() {
     );
     let mut last = 0.0;
     for _ in 0..2 {
-        let told = server.message();
-        assert_eq!(told["method"], "notifications/progress", "{told}");
-        assert_eq!(told["params"]["progressToken"], "p");
-        let progress = told["params"]["progress"].as_f64().unwrap();
-        assert!(progress > last, "{told}");
+        let report = server.message();
+        assert_eq!(report["method"], "notifications/progress", "{report}");
+        assert_eq!(report["params"]["progressToken"], "p");
+        let progress = report["params"]["progress"].as_f64().unwrap();
+        assert!(progress > last, "{report}");
         last = progress;
-        let message = told["params"]["message"].as_str().unwrap();
+        let message = report["params"]["message"].as_str().unwrap();
         assert!(message.starts_with("6 bytes printed, "), "{message}");
     }
     let answer = server.message();
@@ -58,11 +58,11 @@ fn progress_without_a_count_reports_only_seconds() {
     );
     let mut last = 0.0;
     for _ in 0..2 {
-        let told = server.message();
-        assert_eq!(told["params"]["progressToken"], 7, "{told}");
-        let seconds = told["params"]["progress"].as_f64().unwrap();
-        assert!(seconds > last, "{told}");
-        assert_eq!(told["params"]["message"], format!("{seconds} s"));
+        let report = server.message();
+        assert_eq!(report["params"]["progressToken"], 7, "{report}");
+        let seconds = report["params"]["progress"].as_f64().unwrap();
+        assert!(seconds > last, "{report}");
+        assert_eq!(report["params"]["message"], format!("{seconds} s"));
         last = seconds;
     }
     assert_eq!(text_of(&server.message()), found);
@@ -85,6 +85,6 @@ fn a_cancelled_call_is_stopped_and_not_answered() {
         2
     );
     assert!(server.is_silent(Duration::from_millis(300)));
-    let (time, said) = server.close();
-    assert!(said.is_empty() && time < Duration::from_secs(2), "{time:?} {said:?}");
+    let (time, messages) = server.close();
+    assert!(messages.is_empty() && time < Duration::from_secs(2), "{time:?} {messages:?}");
 }

@@ -1,4 +1,4 @@
-//! `eyelet mcp` as a client sees it: both openings, tools, replies, roots.
+//! `eyelet mcp` as a client sees it: both handshakes, tools, replies, roots.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn tree() -> TempTree {
     )
 }
 
-/// The metadata that the newest protocol wants with every request.
+/// The metadata that the newest protocol version requires in every request.
 fn meta(client: &str, capabilities: Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -24,7 +24,7 @@ fn meta(client: &str, capabilities: Value) -> Value {
 }
 
 #[test]
-fn every_older_version_opens_with_initialize() {
+fn older_protocol_versions_start_with_initialize() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let tree = tree();
         let mut server = Server::start(&tree, &[]);
@@ -40,7 +40,7 @@ fn every_older_version_opens_with_initialize() {
 }
 
 #[test]
-fn the_newest_version_opens_with_discover() {
+fn the_newest_protocol_version_starts_with_discover() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
     let answer = server.request("server/discover", json!({"_meta": meta("test", json!({}))}));
@@ -57,11 +57,11 @@ fn the_instructions_name_the_working_directory() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
     let answer = server.initialize("test", &json!({}));
-    let said = answer["result"]["instructions"].as_str().unwrap();
+    let text = answer["result"]["instructions"].as_str().unwrap();
     expect![[r#"
-        Bounded tools for files and commands. A reply says when it is not all there is, and which offset, column or file goes on.
+        Tools for files and commands. Every reply has a size limit. Truncated replies say so and give the offset, column or file to continue from.
         Working directory: /repo"#]]
-    .assert_eq(&tree.redact(said));
+    .assert_eq(&tree.redact(text));
 }
 
 #[test]
@@ -126,16 +126,16 @@ fn a_reply_is_one_block_of_text() {
 fn a_search_that_finds_nothing_is_an_ordinary_reply() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
-    let said = server.text("grep_files", json!({"pattern": "nowhere at all"}));
-    assert_eq!(said, "No matches found.");
+    let text = server.text("grep_files", json!({"pattern": "nowhere at all"}));
+    assert_eq!(text, "No matches found.");
 }
 
 #[test]
-fn a_tool_error_is_one_sentence_that_names_the_flag() {
+fn a_tool_error_is_one_short_sentence() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
-    let said = server.error("read", json!({"path": "missing"}));
-    assert_eq!(said, "path `missing` cannot be read: No such file or directory (os error 2)");
+    let text = server.error("read", json!({"path": "missing"}));
+    assert_eq!(text, "path `missing` cannot be read: No such file or directory (os error 2)");
     let long = server.error("read", json!({"path": "é".repeat(100_000)}));
     assert!(long.len() < 4096 && long.starts_with("path `éé"), "{} bytes", long.len());
 }
@@ -160,9 +160,9 @@ fn an_image_reply_has_a_text_line_and_an_image_block() {
 fn reply_flag_selects_text_or_structured_envelope() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &["--reply", "envelope"], "test");
-    let said: Value =
+    let envelope: Value =
         serde_json::from_str(&server.text("read", json!({"path": "notes.txt"}))).unwrap();
-    assert_eq!(said["data"]["content"], "one");
+    assert_eq!(envelope["data"]["content"], "one");
     let error: Value = serde_json::from_str(&server.error("read", json!({"path": "x"}))).unwrap();
     assert_eq!(error["error"]["code"], "not_found");
     let mut server = Server::initialized(&tree, &["--reply", "structured"], "test");
@@ -198,8 +198,8 @@ fn the_reply_budget_depends_on_the_client() {
             if let Some(metadata) = metadata {
                 params["_meta"] = json!({"x-codex-turn-metadata": metadata});
             }
-            let said = text_of(&server.request("tools/call", params.clone())).len();
-            assert!(said <= budget && said > budget - 1000, "{client} {params}: {said}");
+            let bytes = text_of(&server.request("tools/call", params.clone())).len();
+            assert!(bytes <= budget && bytes > budget - 1000, "{client} {params}: {bytes}");
         }
     }
 }
@@ -208,19 +208,19 @@ fn the_reply_budget_depends_on_the_client() {
 fn the_newest_protocol_names_the_client_with_each_request() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
-    let flood = json!({"command": "yes 0123456789012345678901234567890 | head -9999"});
+    let long_output = json!({"command": "yes 0123456789012345678901234567890 | head -9999"});
     for (client, budget) in [("claude-code", 49_000), ("copilot-cli", 20_000)] {
         let params = json!({
-            "_meta": meta(client, json!({})), "name": "bash", "arguments": flood
+            "_meta": meta(client, json!({})), "name": "bash", "arguments": long_output
         });
-        let said = text_of(&server.request("tools/call", params)).len();
-        assert!(said <= budget && said > budget - 1000, "{client}: {said}");
+        let bytes = text_of(&server.request("tools/call", params)).len();
+        assert!(bytes <= budget && bytes > budget - 1000, "{client}: {bytes}");
     }
     let mut server = Server::start(&tree, &["--reply-bytes", "200000"]);
     let params = json!({"_meta": meta("claude-code", json!({}))});
     let tools = server.request("tools/list", params);
-    let told = &tools["result"]["tools"][0]["_meta"]["anthropic/maxResultSizeChars"];
-    assert_eq!(*told, 200_000, "{tools}");
+    let limit = &tools["result"]["tools"][0]["_meta"]["anthropic/maxResultSizeChars"];
+    assert_eq!(*limit, 200_000, "{tools}");
 }
 
 #[test]
@@ -231,9 +231,9 @@ fn reply_bytes_sets_the_budget_and_informs_claude_code() {
     for tool in tools["result"]["tools"].as_array().unwrap() {
         assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 200_000);
     }
-    let flood = json!({"command": "yes 01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 | head -9999"});
-    let said = server.text("bash", flood).len();
-    assert!(said > 190_000 && said <= 200_000, "{said}");
+    let long_output = json!({"command": "yes 01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 | head -9999"});
+    let bytes = server.text("bash", long_output).len();
+    assert!(bytes > 190_000 && bytes <= 200_000, "{bytes}");
     let mut server = Server::initialized(&tree, &["--reply-bytes", "200000"], "opencode");
     assert!(server.request("tools/list", json!({}))["result"]["tools"][0]["_meta"].is_null());
     let refused = eyelet(&tree, ["mcp", "--reply-bytes", "4095"]);
@@ -246,10 +246,10 @@ fn without_a_project_no_path_is_accessible_until_a_root_is_given() {
     for cwd in [std::path::Path::new("/"), &tree.beside()] {
         let mut server = Server::run(command(&tree).arg("mcp").current_dir(cwd));
         server.initialize("test", &json!({}));
-        let said = server.error("read", json!({"path": tree.at("notes.txt")}));
+        let text = server.error("read", json!({"path": tree.at("notes.txt")}));
         assert!(
-            said.contains("is not accessible: no roots are configured; restart with --root DIR or"),
-            "{said}"
+            text.contains("is not accessible: no roots are configured; restart with --root DIR or"),
+            "{text}"
         );
         let mut server =
             Server::run(command(&tree).args(["mcp", "--root", tree.str()]).current_dir(cwd));
@@ -258,12 +258,12 @@ fn without_a_project_no_path_is_accessible_until_a_root_is_given() {
     }
 }
 
-/// Answers the server's question for the client's roots.
+/// Answers the server's request for the client's roots.
 fn answer_roots(server: &mut Server, uris: &[String]) {
-    let asked = server.message();
-    assert_eq!(asked["method"], "roots/list", "{asked}");
+    let request = server.message();
+    assert_eq!(request["method"], "roots/list", "{request}");
     let roots: Vec<_> = uris.iter().map(|uri| json!({"uri": uri})).collect();
-    let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}});
+    let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": {"roots": roots}});
     server.line(answer.to_string());
 }
 
@@ -300,7 +300,7 @@ fn client_roots_apply_alone_if_none_are_configured() {
 }
 
 #[test]
-fn the_newest_protocol_gets_asked_for_roots_in_the_result() {
+fn the_newest_protocol_requests_roots_in_the_result() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
     let mut params = json!({
@@ -336,9 +336,9 @@ fn commands_are_sandboxed_by_default() {
         let flags = policy.into_iter().flat_map(|policy| ["--sandbox", policy]);
         let mut server = Server::run(command(&tree).arg("mcp").args(flags));
         server.initialize("test", &json!({}));
-        let said = server.text("bash", json!({"command": script}));
-        assert!(said.starts_with("[exit 1; "), "{said}");
-        assert_eq!(tree.path().join("pwned").exists(), writes_inside, "{said}");
-        assert!(!beside.exists(), "{said}");
+        let text = server.text("bash", json!({"command": script}));
+        assert!(text.starts_with("[exit 1; "), "{text}");
+        assert_eq!(tree.path().join("pwned").exists(), writes_inside, "{text}");
+        assert!(!beside.exists(), "{text}");
     }
 }

@@ -1,4 +1,5 @@
-//! `eyelet mcp` under hostile bytes, floods and sudden ends: group F of the security model.
+//! `eyelet mcp` over stdio: invalid input, many calls, slow clients and shutdown (group F of the security
+//! model).
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, Write as _};
@@ -93,16 +94,24 @@ fn arguments_are_lenient_with_numbers_and_strict_with_names() {
         ));
         assert_eq!(text_of(&server.message()), "[lines 1-1 of 1]\none", "{limit}");
     }
-    for (arguments, named) in WRONG_ARGUMENTS {
+    let invalid = invalid_only_for_the_tool();
+    let invalid = invalid.iter().map(|(arguments, named)| (arguments.as_str(), *named));
+    for (arguments, named) in WRONG_ARGUMENTS.into_iter().chain(invalid) {
         server.line(format!(
             r#"{{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{{"name":"read","arguments":{arguments}}}}}"#
         ));
         let answer = server.message();
         assert_eq!(answer["result"]["isError"], true, "{arguments}: {answer}");
-        let said = answer["result"]["content"][0]["text"].as_str().unwrap();
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         let expected = format!("failed to parse function arguments: {named}");
-        assert!(said.starts_with(&expected), "{arguments}: {said}");
+        assert!(text.starts_with(&expected), "{arguments}: {text}");
     }
+}
+
+/// Arguments with valid JSON syntax that only the tool's parser refuses.
+fn invalid_only_for_the_tool() -> [(String, &'static str); 2] {
+    let deep = format!(r#"{{"path":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    [(deep, "`path`: "), (r#"{"path":"\ud800"}"#.to_owned(), "`path`: ")]
 }
 
 #[test]
@@ -163,10 +172,10 @@ fn stdin_may_be_a_file() {
     from_file.arg("mcp").stdin(std::fs::File::open(tree.at("messages")).unwrap());
     let output = from_file.output().unwrap();
     assert!(output.status.success(), "{}", output.status);
-    let said = String::from_utf8(output.stdout).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
     let answers: Vec<Value> =
-        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(answers.len(), 2, "{said}");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 2, "{text}");
     assert_eq!(text_of(&answers[1]), "[lines 1-1 of 1]\none");
 }
 
@@ -177,7 +186,7 @@ fn too_many_calls_of_one_kind_are_busy_while_others_run() {
     for _ in 0..200 {
         server.send_call("bash", json!({"command": "sleep 20"}));
     }
-    let is_busy = |answer: &Value| answer.to_string().contains("too many calls wait already");
+    let is_busy = |answer: &Value| answer.to_string().contains("too many calls are queued");
     let mut busy = 0;
     let read = server.send_call("read", json!({"path": "notes.txt"}));
     loop {
@@ -190,10 +199,10 @@ fn too_many_calls_of_one_kind_are_busy_while_others_run() {
         assert!(is_busy(&answer), "{answer}");
         busy += 1;
     }
-    let (time, said) = server.close();
+    let (time, messages) = server.close();
     assert!(time < Duration::from_secs(3), "{time:?}");
-    // The read may have overtaken some of them.
-    busy += said.iter().filter(|answer| is_busy(answer)).count();
+    // The read may have finished before some of them.
+    busy += messages.iter().filter(|answer| is_busy(answer)).count();
     assert!((60..=64 + 8).contains(&busy), "{busy}");
 }
 
@@ -212,7 +221,7 @@ fn a_client_that_does_not_read_costs_bounded_memory() {
     let mut messages = vec![json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}}})];
-    // More than the server holds, so that it stops to listen.
+    // The replies exceed the limit of unwritten bytes, so the server stops reading.
     let last = 1500;
     for id in 1..=last {
         messages.push(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
@@ -249,8 +258,8 @@ fn stdout_carries_only_protocol_messages_at_any_log_level() {
     server.initialize("test", &json!({}));
     // A command that tries to write to the server's output and to read its input.
     let script = "echo forged >/proc/$PPID/fd/1; cat <&0; ls /proc/self/fd | wc -l";
-    let said = server.text("bash", json!({"command": script}));
-    assert!(said.starts_with("[exit 0; "), "{said}");
+    let text = server.text("bash", json!({"command": script}));
+    assert!(text.starts_with("[exit 0; "), "{text}");
     check_alive(&mut server);
 }
 
@@ -259,13 +268,13 @@ fn commands_inherit_no_descriptor_of_the_server() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let script = "ls /proc/self/fd | tr '\\n' ' '";
-    let said = server.text("bash", json!({"command": script}));
-    let (_, fds) = said.split_once('\n').unwrap();
-    // The fourth is the listing's own.
+    let text = server.text("bash", json!({"command": script}));
+    let (_, fds) = text.split_once('\n').unwrap();
+    // `ls` opened the fourth for its listing.
     assert_eq!(fds, "0 1 2 3 ");
 }
 
-/// A server with a command that runs and one that left output; and the command's process.
+/// A server with saved output and a running command, and the process id of that command.
 fn busy_server(tree: &TempTree) -> (Server, u32) {
     let mut server = Server::initialized(tree, &[], "test");
     server.text("bash", json!({"command": "seq 100000"}));
@@ -281,7 +290,7 @@ fn busy_server(tree: &TempTree) -> (Server, u32) {
 }
 
 fn check_gone(tree: &TempTree, process: u32) {
-    assert!(!Path::new(&format!("/proc/{process}")).exists(), "the command lives");
+    assert!(!Path::new(&format!("/proc/{process}")).exists(), "the command still runs");
     assert_eq!(output_directories(tree), 0);
 }
 
@@ -289,10 +298,10 @@ fn check_gone(tree: &TempTree, process: u32) {
 fn end_of_input_kills_commands_and_removes_saved_output() {
     let tree = tree();
     let (server, process) = busy_server(&tree);
-    let (time, said) = server.close();
+    let (time, messages) = server.close();
     check_gone(&tree, process);
     assert!(time < Duration::from_secs(2), "{time:?}");
-    assert!(text_of(&said[0]).starts_with("[cancelled; "), "{said:?}");
+    assert!(text_of(&messages[0]).starts_with("[cancelled; "), "{messages:?}");
 }
 
 #[test]
@@ -313,8 +322,8 @@ fn requests_before_end_of_input_are_answered() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let id = server.send_call("read", json!({"path": "notes.txt"}));
-    let (_, said) = server.close();
-    assert_eq!(said[0]["id"], id);
+    let (_, messages) = server.close();
+    assert_eq!(messages[0]["id"], id);
 }
 
 #[test]
