@@ -95,8 +95,8 @@ fn cwd_must_be_a_directory_inside_the_roots() {
         [exit 0; stdout 1 line; stderr empty]
         /repo/inward
 
-        cwd `/repo/file` cannot be used: Not a directory (os error 20)
-        cwd `/repo/missing` cannot be used: No such file or directory (os error 2)
+        cannot use cwd `/repo/file`: Not a directory (os error 20)
+        cannot use cwd `/repo/missing`: No such file or directory (os error 2)
         cwd `outward` is outside the roots (/repo); add a root that contains it
         cwd `..` is outside the roots (/repo); add a root that contains it
         cwd `/` is outside the roots (/repo); add a root that contains it
@@ -132,8 +132,8 @@ fn commands_are_refused_if_the_policy_cannot_be_enforced() {
     );
     expect![[r#"
         {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is disabled by the sandbox policy `off`","hint":"use the policy `full` to run commands unsandboxed"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host set no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host set no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}"#]].assert_eq(&answers.join("\n"));
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host configured no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host configured no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}"#]].assert_eq(&answers.join("\n"));
     assert!(!tree.path().join("made").exists());
 }
 
