@@ -257,7 +257,7 @@ fn running_out_of_file_descriptors_is_an_error_not_a_partial_result() {
         let null = || std::fs::File::open("/dev/null");
         let mut taken: Vec<_> = std::iter::from_fn(|| null().ok()).collect();
         let mut errors = [0; 2];
-        // Each round uses one more file descriptor.
+        // Each round has one more free file descriptor.
         while taken.pop().is_some() {
             for (((tool, arguments), whole), errors) in calls.iter().zip(&whole).zip(&mut errors) {
                 let answer = content(&turn, tool, arguments);

@@ -189,7 +189,7 @@ fn random_symlink_trees_never_lead_outside() {
                 "/proc/self/cwd".into(),
             ];
             let parent = [".", "a", "src", "b"][random.usize(0..4)];
-            // Through a symlink, the new directory would be created outside.
+            // Through a symlink, the new link would be created outside.
             let is_dir = std::fs::symlink_metadata(tree.path().join(parent));
             if is_dir.is_ok_and(|metadata| metadata.is_dir()) {
                 let target = &targets[random.usize(0..targets.len())];

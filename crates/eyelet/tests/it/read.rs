@@ -299,7 +299,7 @@ fn kernel_pseudo_files_are_read_to_the_end() {
 #[test]
 fn a_read_that_would_block_is_an_error() {
     let answer = content(&turn("/".as_ref()), "read", &json!({"path": "/proc/kmsg"}));
-    // Root may open it, but a read would block. Other users may not open it.
+    // Root may open it and gets the available lines or an error. Other users may not open it.
     let expected = if testkit::is_root() {
         ["error io_error: ", "[lines 1-"]
     } else {
