@@ -1,4 +1,7 @@
-//! The eyelet tools as a server of the Model Context Protocol.
+//! The eyelet tools as a server of the Model Context Protocol (MCP).
+//!
+//! [`serve_stdio`] serves one client over stdin and stdout; [`serve_http`] serves clients over HTTP. Both
+//! take [`Options`] and an [`eyelet::ToolRouter`], which may contain tools of the host.
 //!
 //! # A call over stdio
 //!

@@ -115,6 +115,28 @@ fn invalid_only_for_the_tool() -> [(String, &'static str); 2] {
 }
 
 #[test]
+fn large_arguments_cost_little_more_memory_than_their_text() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let wide = format!(r#"{{"path":"notes.txt","z":[{}{{}}]}}"#, r#"{"a":[]},"#.repeat(800_000));
+    server.line(format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"read","arguments":{wide}}}}}"#
+    ));
+    let answer = server.message().to_string();
+    assert!(answer.contains("unknown field `z`"), "{answer:.300}");
+    // The line has 7 MiB. Built as a JSON object, the arguments have more than 400 MiB.
+    let peak = memory_kibibytes(server.id(), "VmHWM:");
+    assert!(peak < 64 * 1024, "{peak} KiB");
+}
+
+/// A line of the process's status, in KiB.
+fn memory_kibibytes(process: u32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
 fn pipelined_calls_are_each_answered_once() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
@@ -234,10 +256,8 @@ fn a_client_that_does_not_read_costs_bounded_memory() {
         stdin
     });
     std::thread::sleep(Duration::from_secs(1));
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-    let resident = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    let kibibytes: u64 = resident.split_whitespace().nth(1).unwrap().parse().unwrap();
-    assert!(kibibytes < 256 * 1024, "{resident}");
+    let resident = memory_kibibytes(child.id(), "VmRSS:");
+    assert!(resident < 256 * 1024, "{resident} KiB");
     let stdout = std::io::BufReader::new(child.stdout.take().unwrap());
     let ids: BTreeSet<u64> = stdout
         .lines()
