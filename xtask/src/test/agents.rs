@@ -25,7 +25,7 @@ struct Agent {
 const AGENTS: &[Agent] = &[
     Agent {
         client: "claude-code",
-        package: "@anthropic-ai/claude-code",
+        package: "@anthropic-ai/claude-code@2.1.197",
         program: "claude",
         scope: "user",
         question: &["mcp", "list"],
@@ -33,7 +33,7 @@ const AGENTS: &[Agent] = &[
     },
     Agent {
         client: "gemini-cli",
-        package: "@google/gemini-cli",
+        package: "@google/gemini-cli@0.61.0",
         program: "gemini",
         scope: "project",
         question: &["mcp", "list"],
@@ -41,7 +41,7 @@ const AGENTS: &[Agent] = &[
     },
     Agent {
         client: "opencode",
-        package: "opencode-ai",
+        package: "opencode-ai@1.18.33",
         program: "opencode",
         scope: "project",
         question: &["mcp", "list"],
@@ -49,7 +49,7 @@ const AGENTS: &[Agent] = &[
     },
     Agent {
         client: "codex",
-        package: "@openai/codex",
+        package: "@openai/codex@0.166.0",
         program: "codex",
         scope: "user",
         question: &["mcp", "get", "eyelet"],
@@ -57,7 +57,7 @@ const AGENTS: &[Agent] = &[
     },
     Agent {
         client: "copilot-cli",
-        package: "@github/copilot",
+        package: "@github/copilot@1.0.102",
         program: "copilot",
         scope: "user",
         question: &["mcp", "get", "eyelet"],

@@ -41,9 +41,9 @@ pub(crate) fn run(form: DoctorForm) -> Result<ExitCode, Failure> {
 
 fn always() -> Vec<String> {
     let repositories = format!(
-        "The config and hooks of repositories below the roots are protected only if eyelet finds the \
-         repositories before the first command. It protects up to {MAX_REPOSITORIES} repositories and \
-         looks at up to {MAX_LOOKED_AT} directory entries."
+        "Before the first command, eyelet searches the roots for git repositories and protects their config \
+         and hooks. The search stops after {MAX_LOOKED_AT} directory entries or {MAX_REPOSITORIES} \
+         repositories; repositories beyond that are not protected."
     );
     ALWAYS.iter().map(|text| (*text).to_owned()).chain([repositories]).collect()
 }

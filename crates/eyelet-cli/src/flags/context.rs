@@ -15,7 +15,7 @@ pub(crate) const CONTEXT_HEADING: &str = "Path and sandbox options";
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = CONTEXT_HEADING)]
 pub(crate) struct ContextFlags {
-    /// Set the working directory of the tools [default: the current directory]
+    /// Run the tools in this directory [default: the current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     /// Confine the tools to this directory; repeatable [default: not confined; for mcp: the working

@@ -35,7 +35,7 @@ pub(crate) struct HttpFlags {
     /// Serve over HTTP at this address, such as 127.0.0.1:8700
     #[arg(long = "http", value_name = "ADDRESS")]
     pub(crate) address: Option<SocketAddr>,
-    /// Read the bearer token from this file, which must be private [default: generate and print one]
+    /// Read the bearer token from this file, readable only by you [default: generate and print one]
     #[arg(long = "http-token-file", value_name = "FILE", requires = "address", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
     /// Accept requests from web pages of this origin; repeatable [default: none]

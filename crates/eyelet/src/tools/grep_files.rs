@@ -106,9 +106,9 @@ impl Tool for GrepFiles {
             description: format!(
                 "Searches file contents for a regular expression and returns the paths of the \
                  matching files, newest first, {DEFAULT_LIMIT} per page by default (maximum \
-                 {MAX_LIMIT}). Works like ripgrep: skips hidden, binary and .gitignored files, \
-                 matches within single lines, and is case-sensitive unless the pattern starts \
-                 with (?i). If a page is full, continue with offset increased by the number of \
+                 {MAX_LIMIT}). Works like ripgrep: skips hidden and binary files and files \
+                 ignored by .gitignore, a match cannot span lines, and case matters unless the \
+                 pattern starts with (?i). If a page is full, continue with offset increased by the number of \
                  files returned. To see the matching lines, use read."
             ),
             input_schema: json!({

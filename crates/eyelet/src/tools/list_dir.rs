@@ -94,7 +94,7 @@ impl Tool for ListDir {
                 "properties": {
                     "dir_path": {
                         "type": "string",
-                        "description": "Absolute path of the directory."
+                        "description": "Directory to list, as an absolute path."
                     },
                     "offset": {
                         "type": "integer",
