@@ -48,8 +48,7 @@ fn help_of_eyelet() {
           -V, --version  Print version
 
         Path and sandbox options:
-              --cwd <DIR>               Set the working directory of the tools [default: the current
-                                        directory]
+              --cwd <DIR>               Run the tools in this directory [default: the current directory]
               --root <DIR>              Confine the tools to this directory; repeatable [default: not
                                         confined; for mcp: the working directory]
               --read-anywhere           Let list_dir, grep_files and read access files outside the roots,
@@ -216,8 +215,8 @@ fn help_of_mcp() {
 
         HTTP options:
               --http <ADDRESS>          Serve over HTTP at this address, such as 127.0.0.1:8700
-              --http-token-file <FILE>  Read the bearer token from this file, which must be private
-                                        [default: generate and print one]
+              --http-token-file <FILE>  Read the bearer token from this file, readable only by you [default:
+                                        generate and print one]
               --http-origin <ORIGIN>    Accept requests from web pages of this origin; repeatable [default:
                                         none]
               --allow-remote            Allow an address that other machines can reach
@@ -327,8 +326,8 @@ fn help_of_config() {
 
         HTTP options:
               --http <ADDRESS>          Serve over HTTP at this address, such as 127.0.0.1:8700
-              --http-token-file <FILE>  Read the bearer token from this file, which must be private
-                                        [default: generate and print one]
+              --http-token-file <FILE>  Read the bearer token from this file, readable only by you [default:
+                                        generate and print one]
               --http-origin <ORIGIN>    Accept requests from web pages of this origin; repeatable [default:
                                         none]
               --allow-remote            Allow an address that other machines can reach
