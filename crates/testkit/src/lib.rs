@@ -13,7 +13,7 @@ pub mod workspace;
 
 pub use memory::{base64, in_own_process, in_own_process_after, peak_memory};
 pub use naive::{NaivePage, naive_list, naive_read};
-pub use programs::{eyelet_bin, is_root, lacks, lacks_root, pytest, rg};
+pub use programs::{eyelet_bin, is_root, lacks, lacks_root, pytest, rg, skip};
 pub use random::{each_seed, random_tree};
 pub use random_repo::{RandomQuery, RandomRepo};
 pub use tree::TempTree;

@@ -61,9 +61,9 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Reports that the running test was skipped. `cargo xtask test` collects the reports in the file
+/// Reports that the running test is skipped; the test then returns early. `cargo xtask test` collects the reports in the file
 /// that `EYELET_TEST_SKIPPED` names.
-fn skip(reason: &str) {
+pub fn skip(reason: &str) {
     let thread = std::thread::current();
     let line = format!("{}: {reason}\n", thread.name().unwrap_or("a test"));
     eprint!("skipped {line}");

@@ -44,10 +44,12 @@ fn cargo_builds_offline() {
         return;
     }
     for tier in TIERS {
-        let workspace = workshop(
+        let mut workspace = workshop(
             "Cargo.toml = [package]\\nname = \"tiny\"\\nversion = \"0.1.0\"\\nedition = \"2021\"\\n
              src/main.rs = fn main() { println!(\"built\"); }",
         );
+        // Below `/tmp`, only the home stays visible in the sandbox.
+        workspace.set("HOME", std::env::var_os("HOME").unwrap_or_default());
         assert_eq!(
             workspace.stdout(tier, "cargo build -q --offline && target/debug/tiny"),
             "built\n"
@@ -135,7 +137,7 @@ fn shells_support_here_documents_substitutions_and_temp_files() {
     for tier in TIERS {
         let said = workspace.stdout(
             tier,
-            "cat <<X\nhere\nX\ndiff <(echo a) <(echo a) && echo same; f=$(mktemp); echo t > $f; cat $f; \
+            "cat <<X\nhere\nX\ndiff <(echo a) <(echo a) && echo same; f=$(mktemp); echo t > \"$f\"; cat \"$f\"; \
              echo e > /dev/stderr; echo o > /dev/stdout; echo gone > /dev/null; head -c 2 /dev/zero | wc -c; \
              seq 3 | tee >(cat > \"$TMPDIR/copy\") | tail -n 1; sleep 0.05; wc -l < \"$TMPDIR/copy\"",
         );

@@ -128,7 +128,7 @@ fn commits_work_in_submodules_worktrees_and_nested_repositories() {
     for tier in TIERS {
         let project = Project::new();
         let work = "set -e; for place in . vendor/sub linked nested; do cd $place; echo new > new; \
-                    git add new; git commit -qm new; git status --short; cd $OLDPWD; done";
+                    git add new; git commit -qm new; git status --short; cd \"$OLDPWD\"; done";
         let data = project.attack(tier, work);
         assert_eq!(data["exit_code"], 0, "{tier:?} {data}");
         assert!(data.get("sandbox_reverted").is_none(), "{tier:?} {data}");

@@ -104,7 +104,7 @@ fn saved_output_stays_below_the_session_limit() {
         }
     }
     let names: Vec<_> = files.iter().cloned().collect();
-    let command = format!("stat -c %s {} 2>/dev/null; true", names.join(" "));
+    let command = format!("stat -c %s '{}' 2>/dev/null; true", names.join("' '"));
     server.send_call("bash", json!({ "command": command }));
     let sizes = answer(&mut server)["data"]["stdout"].as_str().unwrap().to_owned();
     let whole = sizes.lines().filter(|size| *size == bytes.to_string()).count();

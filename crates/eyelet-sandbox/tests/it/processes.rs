@@ -302,7 +302,7 @@ fn eyelet_works_inside_its_own_sandbox_or_reports_why_not() {
     workspace.set("INNER", copy);
     for tier in TIERS {
         let flags = [tier, &["--env", "INNER"]].concat();
-        let inner = "$INNER --sandbox workspace-write bash 'echo inner > made; cat made; echo x > /etc/eyelet-x'";
+        let inner = "\"$INNER\" --sandbox workspace-write bash 'echo inner > made; cat made; echo x > /etc/eyelet-x'";
         let data = workspace.data(&flags, inner);
         let reported = data.to_string();
         assert!(

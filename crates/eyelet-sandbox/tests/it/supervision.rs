@@ -264,12 +264,12 @@ fn tools_and_commands_share_the_temp_directory() {
             run(&format!("cat \"$TMPDIR/note\"; tail -n 1 '{kept}'")).stdout.text(),
             "from bash\n20000\n"
         );
-        assert_ne!(run(&format!("echo x >> {kept}")).exit_code, 0, "{tier:?}");
+        assert_ne!(run(&format!("echo x >> '{kept}'")).exit_code, 0, "{tier:?}");
         assert!(read(&kept).is_ok());
         // Another session has its own temp directory.
         let other = session(&workspace, tier);
         assert!(Read.run(ReadArgs::new(&path), &other).is_err());
-        let theirs = Bash.run(BashArgs::new(format!("cat {path}")), &other).unwrap();
+        let theirs = Bash.run(BashArgs::new(format!("cat '{path}'")), &other).unwrap();
         assert_eq!(
             theirs.exit_code == 0,
             tier == Tier::Landlock && theirs.exit_code == 0,
