@@ -18,7 +18,6 @@ mod print;
 
 use std::process::ExitCode;
 
-use commands::doctor::DoctorForm;
 use failure::Failure;
 use flags::{Cli, Command};
 
@@ -41,10 +40,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Read(flags) => commands::read::run(&flags, &cli.context),
         Command::Bash(flags) => commands::bash::run(&flags, &cli.context),
         Command::Mcp(flags) => commands::mcp::run(&flags, &cli.context),
-        Command::Tools { format } => commands::tools::run(format.into()),
-        Command::Limits { form } => commands::limits::run(form.chosen()),
-        Command::Doctor { json: true } => commands::doctor::run(DoctorForm::Json),
-        Command::Doctor { json: false } => commands::doctor::run(DoctorForm::Text),
+        Command::Tools { format } => commands::tools::run(format),
+        Command::Limits { json, markdown } => commands::limits::run(json, markdown),
+        Command::Doctor { json } => commands::doctor::run(json),
         Command::Setup(flags) => commands::setup::run(&flags, &cli.context),
         Command::Config(flags) => commands::config::run(&flags),
         Command::Completions { shell } => commands::completions::run(shell),
