@@ -22,10 +22,9 @@ const ALWAYS: &[&str] = &[
 ];
 
 pub(crate) fn run(as_json: bool) -> Result<ExitCode, Failure> {
-    let machine = Supervisor::this_program().machine().map_err(|reason| Failure {
-        message: format!("cannot examine this machine: {reason}"),
-        exit: FAILED,
-    })?;
+    let machine = Supervisor::this_program()
+        .machine()
+        .map_err(|reason| Failure::new(format!("cannot examine this machine: {reason}")))?;
     print::lines(&if as_json { format!("{:#}", json(&machine)) } else { text(&machine) })?;
     Ok(if machine.tier().is_some() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }

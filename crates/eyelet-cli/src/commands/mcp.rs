@@ -11,7 +11,7 @@ use std::sync::Arc;
 use eyelet::{OutputStore, PathScope, PrivateTemp, Root, SandboxPolicy, ToolRouter};
 use eyelet_mcp::{Options, Token, WorkingDirectory};
 
-use crate::failure::{FAILED, Failure};
+use crate::failure::Failure;
 use crate::flags::{ContextFlags, HttpFlags, McpFlags};
 use crate::{clients, context, print};
 
@@ -56,10 +56,7 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
             eyelet_mcp::serve_stdio(options, router)
         }
     };
-    served.map_err(|error| Failure {
-        message: format!("the server failed: {error}"),
-        exit: FAILED,
-    })?;
+    served.map_err(|error| Failure::new(format!("the server failed: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }
 
