@@ -17,7 +17,7 @@ use crate::flags::ContextFlags;
 /// The context of one call. At the command line, nothing is confined without `--root`, and commands are
 /// not sandboxed by default: people act with their own rights.
 pub(crate) fn build(flags: &ContextFlags) -> Result<TurnContext, Failure> {
-    let policy = flags.sandbox.map_or(SandboxPolicy::Full, Into::into);
+    let policy = flags.sandbox.unwrap_or(SandboxPolicy::Full);
     let spill = limited(OutputStore::per_user(temp_dir()), flags);
     let turn = unconfined(flags, policy, PrivateTemp::for_one_call)?;
     let mut turn = turn.with_output_store(Arc::new(spill));
@@ -88,7 +88,7 @@ pub(crate) fn unconfined(
     Ok(TurnContext::new(cwd, policy)?
         .with_sandbox_settings(Arc::new(sandbox_settings(flags, policy, make_temp)))
         .with_environment(env::vars_os().collect())
-        .with_search_engine(flags.search_engine.map(Into::into).unwrap_or_default()))
+        .with_search_engine(flags.search_engine.unwrap_or_default()))
 }
 
 /// Opens the roots of the `--root` flags.

@@ -21,6 +21,10 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Failure { message: message.into(), exit: FAILED }
+    }
+
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Failure { message: message.into(), exit: USAGE }
     }
@@ -33,13 +37,13 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Failure { message: format!("cannot write the output: {error}"), exit: FAILED }
+        Failure::new(format!("cannot write the output: {error}"))
     }
 }
 
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Self {
-        Failure { message: eyelet_mcp::error_text(&error), exit: FAILED }
+        Failure::new(eyelet_mcp::error_text(&error))
     }
 }
 
@@ -48,7 +52,7 @@ impl From<FunctionCallError> for Failure {
         match error {
             FunctionCallError::RespondToModel(error) => error.into(),
             FunctionCallError::Fatal(message) => {
-                Failure { message: format!("internal failure: {message}"), exit: FAILED }
+                Failure::new(format!("internal failure: {message}"))
             }
         }
     }

@@ -1,22 +1,12 @@
 //! Subcommands whose flags are built only when needed. Building the flags and help of all commands would
 //! take most of a short call's startup time.
 
-use std::ops::Deref;
-
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 /// The arguments of a subcommand.
 #[derive(Debug)]
-pub(crate) struct LazyArgs<A>(A);
-
-impl<A> Deref for LazyArgs<A> {
-    type Target = A;
-
-    fn deref(&self) -> &A {
-        &self.0
-    }
-}
+pub(crate) struct LazyArgs<A>(pub(crate) A);
 
 impl<A: Args> Args for LazyArgs<A> {
     fn augment_args(command: Command) -> Command {

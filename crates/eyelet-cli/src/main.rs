@@ -18,9 +18,9 @@ mod print;
 
 use std::process::ExitCode;
 
-use commands::doctor::DoctorForm;
 use failure::Failure;
 use flags::{Cli, Command};
+use lazy_args::LazyArgs;
 
 fn main() -> ExitCode {
     eyelet_sandbox::run_if_supervisor();
@@ -35,18 +35,17 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
-        Command::Call(flags) => commands::call::run(&flags, &cli.context),
-        Command::ListDir(flags) => commands::list_dir::run(&flags, &cli.context),
-        Command::GrepFiles(flags) => commands::grep_files::run(&flags, &cli.context),
-        Command::Read(flags) => commands::read::run(&flags, &cli.context),
-        Command::Bash(flags) => commands::bash::run(&flags, &cli.context),
-        Command::Mcp(flags) => commands::mcp::run(&flags, &cli.context),
-        Command::Tools { format } => commands::tools::run(format.into()),
-        Command::Limits { form } => commands::limits::run(form.chosen()),
-        Command::Doctor { json: true } => commands::doctor::run(DoctorForm::Json),
-        Command::Doctor { json: false } => commands::doctor::run(DoctorForm::Text),
-        Command::Setup(flags) => commands::setup::run(&flags, &cli.context),
-        Command::Config(flags) => commands::config::run(&flags),
+        Command::Call(LazyArgs(flags)) => commands::call::run(&flags, &cli.context),
+        Command::ListDir(LazyArgs(flags)) => commands::list_dir::run(&flags, &cli.context),
+        Command::GrepFiles(LazyArgs(flags)) => commands::grep_files::run(&flags, &cli.context),
+        Command::Read(LazyArgs(flags)) => commands::read::run(&flags, &cli.context),
+        Command::Bash(LazyArgs(flags)) => commands::bash::run(&flags, &cli.context),
+        Command::Mcp(LazyArgs(flags)) => commands::mcp::run(&flags, &cli.context),
+        Command::Tools { format } => commands::tools::run(format),
+        Command::Limits { json, markdown } => commands::limits::run(json, markdown),
+        Command::Doctor { json } => commands::doctor::run(json),
+        Command::Setup(LazyArgs(flags)) => commands::setup::run(&flags, &cli.context),
+        Command::Config(LazyArgs(flags)) => commands::config::run(&flags),
         Command::Completions { shell } => commands::completions::run(shell),
         Command::Man => commands::man::run(),
     }

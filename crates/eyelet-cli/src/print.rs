@@ -44,7 +44,7 @@ pub(crate) fn lines(lines: &str) -> io::Result<()> {
 pub(crate) fn json(json: &impl Display) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     if stdout.is_terminal() {
-        return write(&mut stdout, format!("{}\n", escaped_json(&json.to_string())).as_bytes());
+        return write(&mut stdout, format!("{}\n", escaped_json(json)).as_bytes());
     }
     ignore_broken_pipe(writeln!(stdout, "{json}").and_then(|()| stdout.flush()))
 }
@@ -77,7 +77,7 @@ pub(crate) fn note(note: &str) {
 
 /// Prints one line of JSON to stderr.
 pub(crate) fn json_note(json: &impl Display) {
-    let line = format!("{}\n", escaped_json(&json.to_string()));
+    let line = format!("{}\n", escaped_json(json));
     let _ = write(&mut io::stderr().lock(), line.as_bytes());
 }
 
@@ -105,23 +105,22 @@ fn wants_colours() -> bool {
 }
 
 fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_escaped(character) && !matches!(character, '\n' | '\t') {
-            safe.extend(character.escape_default());
-        } else {
-            safe.push(character);
-        }
-    }
-    safe
+    replace_controls(text, |character| match character {
+        '\n' | '\t' => character.to_string(),
+        _ => character.escape_default().to_string(),
+    })
 }
 
 /// Equivalent JSON: such characters occur only inside strings.
-fn escaped_json(json: &str) -> String {
-    let mut safe = String::with_capacity(json.len());
-    for character in json.chars() {
+fn escaped_json(json: &impl Display) -> String {
+    replace_controls(&json.to_string(), |character| format!("\\u{:04x}", u32::from(character)))
+}
+
+fn replace_controls(text: &str, escape: impl Fn(char) -> String) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
         if is_escaped(character) {
-            let _ = write!(safe, "\\u{:04x}", u32::from(character));
+            safe.push_str(&escape(character));
         } else {
             safe.push(character);
         }

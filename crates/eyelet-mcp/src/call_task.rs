@@ -11,7 +11,6 @@ use eyelet::{
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam};
 use rmcp::service::RequestContext;
-use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::error_text::{error_text, hint_text};
@@ -82,7 +81,7 @@ fn start_call(
 ) -> Result<(oneshot::Receiver<Reply>, CancelFlag), FunctionCallError> {
     let (sender, receiver) = oneshot::channel();
     let in_flight = server.in_flight.register();
-    let flag = in_flight.cancel_flag().clone();
+    let flag = in_flight.flag.clone();
     let turn = call.turn.with_cancel(flag.clone()).with_progress(progress.clone());
     let (form, shared) = (server.options.reply, Arc::clone(server));
     let (tool, arguments) = (call.tool, call.arguments);
@@ -139,56 +138,41 @@ struct Reply {
 
 /// Renders the outcome of a tool as a `tools/call` result.
 fn render(outcome: Result<ToolOutput, FunctionCallError>, form: ReplyForm) -> Reply {
-    let withheld = outcome.as_ref().map_or(0, ToolOutput::withheld_bytes);
-    let mut reply = match form {
+    let rendered = match form {
         ReplyForm::Text => text(&outcome),
-        ReplyForm::Envelope => envelope(&outcome),
-        ReplyForm::Structured => {
-            let mut reply = envelope(&outcome);
-            let json = reply.result.content.first().and_then(|block| block.as_text());
-            reply.result.structured_content =
-                json.and_then(|json| serde_json::from_str::<Value>(&json.text).ok());
-            reply
-        }
+        ReplyForm::Envelope | ReplyForm::Structured => envelope(&outcome),
     };
-    reply.withheld = withheld;
-    if let Some(image) = outcome.as_ref().ok().and_then(ToolOutput::attachment) {
-        reply.result.content.push(image_block(image));
-    }
-    reply
-}
-
-fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
-    let text = match outcome {
-        Ok(output) => output.reply(),
-        Err(error) => Err(error.clone()),
-    };
-    match text {
-        Ok(text) => success(text),
-        Err(FunctionCallError::RespondToModel(error)) => failure(shortened(&error_text(&error))),
-        Err(FunctionCallError::Fatal(message)) => {
-            failure(format!("internal failure: {}", shortened(&message)))
-        }
-    }
-}
-
-fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Reply {
-    let envelope = Envelope::new(outcome, AttachmentMode::Omit).with_hint_text(hint_text);
-    if envelope.ok { success(envelope.to_json()) } else { failure(envelope.to_json()) }
-}
-
-fn success(text: String) -> Reply {
+    let is_error = rendered.is_err();
+    let text = rendered.unwrap_or_else(|error| error);
     let shown = text.len() as u64;
+    let structured = match form {
+        ReplyForm::Structured => serde_json::from_str(&text).ok(),
+        ReplyForm::Text | ReplyForm::Envelope => None,
+    };
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     // The field is optional: without it every reply is shorter.
-    result.is_error = None;
-    Reply { result, is_error: false, shown, withheld: 0 }
+    result.is_error = is_error.then_some(true);
+    result.structured_content = structured;
+    let withheld = outcome.as_ref().map_or(0, ToolOutput::withheld_bytes);
+    if let Some(image) = outcome.as_ref().ok().and_then(ToolOutput::attachment) {
+        result.content.push(image_block(image));
+    }
+    Reply { result, is_error, shown, withheld }
 }
 
-fn failure(text: String) -> Reply {
-    let shown = text.len() as u64;
-    let result = CallToolResult::error(vec![ContentBlock::text(text)]);
-    Reply { result, is_error: true, shown, withheld: 0 }
+/// The text for a model, of a success or of an error.
+fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Result<String, String> {
+    let text = outcome.as_ref().map_err(Clone::clone).and_then(ToolOutput::reply);
+    text.map_err(|error| match error {
+        FunctionCallError::RespondToModel(error) => shortened(&error_text(&error)),
+        FunctionCallError::Fatal(message) => format!("internal failure: {}", shortened(&message)),
+    })
+}
+
+/// The JSON envelope, of a success or of an error.
+fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Result<String, String> {
+    let envelope = Envelope::new(outcome, AttachmentMode::Omit).with_hint_text(hint_text);
+    if envelope.ok { Ok(envelope.to_json()) } else { Err(envelope.to_json()) }
 }
 
 fn image_block(image: Attachment<'_>) -> ContentBlock {

@@ -8,8 +8,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -96,10 +95,10 @@ pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Resul
     })
 }
 
-/// A connection and the number of its unfinished requests.
+/// A connection. It and each of its unfinished requests own a reference to `in_use`.
 struct Connection {
     task: AbortHandle,
-    requests: Arc<AtomicUsize>,
+    in_use: Weak<()>,
 }
 
 async fn accept(listener: tokio::net::TcpListener, gateway: Arc<Gateway>) {
@@ -111,47 +110,31 @@ async fn accept(listener: tokio::net::TcpListener, gateway: Arc<Gateway>) {
         };
         connections.retain(|connection| !connection.task.is_finished());
         if connections.len() >= MAX_CONNECTIONS {
-            let idle = |one: &Connection| one.requests.load(Ordering::Acquire) == 0;
+            let idle = |one: &Connection| one.in_use.strong_count() <= 1;
             match connections.iter().position(idle).and_then(|at| connections.remove(at)) {
                 Some(oldest) => oldest.task.abort(),
                 // All connections are busy: refuse this one.
                 None => continue,
             }
         }
-        let requests = Arc::new(AtomicUsize::new(0));
-        let (gateway, counter) = (Arc::clone(&gateway), Arc::clone(&requests));
+        let (gateway, in_use) = (Arc::clone(&gateway), Arc::new(()));
+        let weak = Arc::downgrade(&in_use);
         let task = tokio::spawn(async move {
             let answer = service_fn(move |request| {
-                let (gateway, request_count) = (Arc::clone(&gateway), RequestCount::new(&counter));
-                async move { Ok::<_, Infallible>(gateway.answer(request, request_count).await) }
+                let (gateway, in_use) = (Arc::clone(&gateway), Arc::clone(&in_use));
+                async move { Ok::<_, Infallible>(gateway.answer(request, in_use).await) }
             });
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(READ_TIMEOUT);
             // An error means that the client disconnected.
             let _ = http.serve_connection(TokioIo::new(stream), answer).await;
         });
-        connections.push_back(Connection { task: task.abort_handle(), requests });
-    }
-}
-
-/// Counts a request until it is dropped.
-struct RequestCount(Arc<AtomicUsize>);
-
-impl RequestCount {
-    fn new(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::AcqRel);
-        RequestCount(Arc::clone(count))
-    }
-}
-
-impl Drop for RequestCount {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        connections.push_back(Connection { task: task.abort_handle(), in_use: weak });
     }
 }
 
 impl Gateway {
-    async fn answer(&self, request: Request<body::Incoming>, request_count: RequestCount) -> Reply {
+    async fn answer(&self, request: Request<body::Incoming>, in_use: Arc<()>) -> Reply {
         let headers = request.headers();
         if !self.is_own_host(headers.get(HOST)) {
             return plain(
@@ -190,7 +173,7 @@ impl Gateway {
                 // A streamed reply is unfinished until its last frame.
                 reply.map(|body| {
                     let keep = move |frame| {
-                        let _ = &request_count;
+                        let _ = &in_use;
                         frame
                     };
                     body.map_frame(keep).boxed()
@@ -233,7 +216,9 @@ impl Gateway {
                         head.extensions.insert(arguments);
                     }
                 }
-                Incoming::Refused(answer) => return json(StatusCode::BAD_REQUEST, answer),
+                Incoming::Refused(answer) => {
+                    return reply(StatusCode::BAD_REQUEST, "application/json", answer.into());
+                }
                 Incoming::Nothing => {}
             }
         }
@@ -275,10 +260,6 @@ impl Http {
 
 fn plain(status: StatusCode, text: impl Into<Bytes>) -> Reply {
     reply(status, "text/plain; charset=utf-8", text.into())
-}
-
-fn json(status: StatusCode, text: String) -> Reply {
-    reply(status, "application/json", text.into())
 }
 
 fn reply(status: StatusCode, kind: &'static str, body: Bytes) -> Reply {

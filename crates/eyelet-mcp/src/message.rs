@@ -3,14 +3,12 @@
 //! The arguments of a `tools/call` request stay text: this module checks that they are JSON, and only
 //! the tool parses them.
 
-use std::fmt;
-
 use memchr::memchr;
 use rmcp::model::{
     CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientJsonRpcMessage,
     ClientRequest, ConstString as _, CustomRequest, GetExtensions as _, RequestMetaObject,
 };
-use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -105,8 +103,8 @@ struct Outline<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     method: Option<String>,
-    #[serde(borrow, default)]
-    params: Params<'a>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -118,81 +116,20 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// The parameters of a `tools/call` request, not yet parsed. Parameters of other requests may have any
-/// form, so reading them never fails on valid JSON.
-#[derive(Default)]
-struct Params<'a> {
+/// The parameters of a `tools/call` request, not yet parsed. Duplicate members are an error.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CallParams<'a> {
+    #[serde(borrow, rename = "_meta")]
     meta: Option<&'a RawValue>,
+    #[serde(borrow)]
     name: Option<&'a RawValue>,
+    #[serde(borrow)]
     arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
     input_responses: Option<&'a RawValue>,
+    #[serde(borrow)]
     request_state: Option<&'a RawValue>,
-    is_object: bool,
-    has_duplicates: bool,
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Params<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ParamsVisitor)
-    }
-}
-
-struct ParamsVisitor;
-
-impl<'de> Visitor<'de> for ParamsVisitor {
-    type Value = Params<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params<'de>, A::Error> {
-        let mut params = Params { is_object: true, ..Params::default() };
-        while let Some(key) = map.next_key::<String>()? {
-            let member = match key.as_str() {
-                "_meta" => &mut params.meta,
-                "name" => &mut params.name,
-                "arguments" => &mut params.arguments,
-                "inputResponses" => &mut params.input_responses,
-                "requestState" => &mut params.request_state,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
-            params.has_duplicates |= member.replace(map.next_value()?).is_some();
-        }
-        Ok(params)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Params<'de>, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Params::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Params<'de>, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Params<'de>, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Params<'de>, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Params<'de>, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Params<'de>, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Params<'de>, E> {
-        Ok(Params::default())
-    }
 }
 
 /// Parses one line.
@@ -253,15 +190,16 @@ fn is_id(raw: &RawValue) -> bool {
 
 /// Builds a `tools/call` request without parsing its arguments. Returns `None` for any other message.
 fn call(outline: &Outline<'_>) -> Option<serde_json::Result<ClientJsonRpcMessage>> {
-    let params = &outline.params;
     let is_call = outline.method.as_deref() == Some(CallToolRequestMethod::VALUE)
         && outline.jsonrpc.is_some_and(|version| version.get() == "\"2.0\"")
         && outline.result.is_none()
-        && outline.error.is_none()
-        && params.is_object;
+        && outline.error.is_none();
     let id = outline.id.filter(|_| is_call)?;
+    let params = outline.params.map(RawValue::get).filter(|params| params.starts_with('{'))?;
     let build = || {
-        let mut request = match call_request(params) {
+        let params = serde_json::from_str::<CallParams<'_>>(params);
+        let meta = params.as_ref().ok().and_then(|params| params.meta);
+        let mut request = match params.and_then(|params| call_request(&params)) {
             Ok(request) => ClientRequest::CallToolRequest(request),
             // As in `rmcp`: the session answers this request with "invalid params".
             Err(error) if error.is_data() => {
@@ -270,7 +208,7 @@ fn call(outline: &Outline<'_>) -> Option<serde_json::Result<ClientJsonRpcMessage
             }
             Err(error) => return Err(error),
         };
-        if let Some(meta) = member::<RequestMetaObject>(params.meta)? {
+        if let Some(meta) = member::<RequestMetaObject>(meta)? {
             request.extensions_mut().insert(meta);
         }
         Ok(ClientJsonRpcMessage::request(request, serde_json::from_str(id.get())?))
@@ -278,10 +216,7 @@ fn call(outline: &Outline<'_>) -> Option<serde_json::Result<ClientJsonRpcMessage
     Some(build())
 }
 
-fn call_request(params: &Params<'_>) -> serde_json::Result<CallToolRequest> {
-    if params.has_duplicates {
-        return Err(serde_json::Error::custom("duplicate parameter"));
-    }
+fn call_request(params: &CallParams<'_>) -> serde_json::Result<CallToolRequest> {
     let name = member::<String>(params.name)?;
     let name = name.ok_or_else(|| serde_json::Error::missing_field("name"))?;
     let mut call = CallToolRequestParams::new(name);
@@ -289,7 +224,7 @@ fn call_request(params: &Params<'_>) -> serde_json::Result<CallToolRequest> {
     call.request_state = member(params.request_state)?;
     let mut request = CallToolRequest::new(call);
     match params.arguments.map(RawValue::get) {
-        None | Some("null") => {}
+        None => {}
         Some(text) if text.starts_with('{') => {
             request.extensions_mut().insert(RawArguments(text.to_owned()));
         }
@@ -298,7 +233,7 @@ fn call_request(params: &Params<'_>) -> serde_json::Result<CallToolRequest> {
     Ok(request)
 }
 
-/// Parses an optional member; `null` counts as missing.
+/// Parses an optional member.
 fn member<T: DeserializeOwned>(raw: Option<&RawValue>) -> serde_json::Result<Option<T>> {
     raw.map_or(Ok(None), |raw| serde_json::from_str(raw.get()))
 }

@@ -44,13 +44,3 @@ pub enum ReplyForm {
     /// The JSON envelope as structured content, for programs.
     Structured,
 }
-
-impl ReplyForm {
-    /// Whether replies of this form have a size limit.
-    pub(crate) fn is_budgeted(self) -> bool {
-        match self {
-            ReplyForm::Text => true,
-            ReplyForm::Envelope | ReplyForm::Structured => false,
-        }
-    }
-}

@@ -55,26 +55,20 @@ pub(crate) struct Session {
     turn: Arc<Mutex<Option<TurnContext>>>,
 }
 
-/// The context for a call, if the client's roots are known.
-enum SessionContext {
-    Known(Box<TurnContext>),
-    /// The client must send its roots first.
-    RootsRequired,
-}
-
 impl Session {
     pub(crate) fn new(server: Arc<Server>) -> Self {
         Session { server, turn: Arc::default() }
     }
 
+    /// The context for a call, or `None` if the client must send its roots first.
     async fn context(
         &self,
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> SessionContext {
+    ) -> Option<TurnContext> {
         let mut turn = self.turn.lock().await;
-        if let Some(turn) = &*turn {
-            return SessionContext::Known(Box::new(turn.clone()));
+        if turn.is_some() {
+            return turn.clone();
         }
         let has_roots = context.client_capabilities().is_some_and(|can| can.roots.is_some());
         let uris = match &request.input_responses {
@@ -82,12 +76,11 @@ impl Session {
             Some(answers) => answers.get(ROOTS_KEY).and_then(|answer| {
                 serde_json::from_value::<ListRootsResult>(answer.clone()).ok().map(uris)
             }),
-            None if lacks_server_requests(context) => return SessionContext::RootsRequired,
+            None if lacks_server_requests(context) => return None,
             None => request_roots(&context.peer).await,
         };
-        let known = roots::turn_context(&self.server.options, uris.as_deref());
-        *turn = Some(known.clone());
-        SessionContext::Known(Box::new(known))
+        *turn = Some(roots::turn_context(&self.server.options, uris.as_deref()));
+        turn.clone()
     }
 
     fn budget(&self, context: &RequestContext<RoleServer>) -> ReplyBudget {
@@ -238,19 +231,14 @@ impl ServerHandler for Session {
             let error = self.server.router.call(&call).err().map(|error| error.to_string());
             return Err(ErrorData::invalid_params(error.unwrap_or_default(), None));
         };
-        let turn = match self.context(&request, &context).await {
-            SessionContext::Known(turn) => *turn,
-            SessionContext::RootsRequired => {
-                let request = InputRequest::ListRoots(ListRootsRequest::default());
-                let requests = BTreeMap::from([(ROOTS_KEY.to_owned(), request)]);
-                return Ok(InputRequiredResult::from_input_requests(requests).into());
-            }
+        let Some(mut turn) = self.context(&request, &context).await else {
+            let request = InputRequest::ListRoots(ListRootsRequest::default());
+            let requests = BTreeMap::from([(ROOTS_KEY.to_owned(), request)]);
+            return Ok(InputRequiredResult::from_input_requests(requests).into());
         };
-        let turn = if self.server.options.reply.is_budgeted() {
-            turn.with_reply_budget(self.budget(&context))
-        } else {
-            turn
-        };
+        if self.server.options.reply == ReplyForm::Text {
+            turn = turn.with_reply_budget(self.budget(&context));
+        }
         let arguments = take_arguments(&mut context.extensions);
         let call = Call {
             tool: tool.name,

@@ -113,7 +113,7 @@ struct InFlightState {
 pub(crate) struct InFlightCall {
     in_flight: InFlight,
     number: u64,
-    flag: CancelFlag,
+    pub(crate) flag: CancelFlag,
 }
 
 impl InFlight {
@@ -143,12 +143,6 @@ impl InFlight {
 
     fn state(&self) -> MutexGuard<'_, InFlightState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl InFlightCall {
-    pub(crate) fn cancel_flag(&self) -> &CancelFlag {
-        &self.flag
     }
 }
 

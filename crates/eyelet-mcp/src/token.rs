@@ -1,6 +1,5 @@
 //! The bearer token that every HTTP request must carry.
 
-use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -24,12 +23,7 @@ impl Token {
     pub fn random() -> io::Result<Token> {
         let mut bytes = [0; RANDOM_BYTES];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        let mut text = String::new();
-        for byte in bytes {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        Ok(Token(text))
+        Ok(Token(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
     /// Reads a token from a private file.

@@ -71,35 +71,17 @@ impl Machine {
                     gap(what, true, advice);
                 }
                 if self.is_root && !self.has_own_pid_limit {
-                    gap(
-                        "fork bombs are killed with the command, but not limited",
-                        true,
-                        LIMIT_FORKS,
-                    );
+                    let what = "fork bombs are killed with the command, but not limited";
+                    gap(what, true, LIMIT_FORKS);
                 }
             }
             Tier::Landlock => {
-                let what =
-                    "commands can change the mode, owner and times of files outside the roots";
-                gap(what, true, ALLOW_NAMESPACES);
-                let what = "commands can change protected files such as .git/config while they run; \
-                            eyelet restores these files afterwards";
-                gap(what, true, ALLOW_NAMESPACES);
-                let what =
-                    "commands can list the names in denied directories, but not read the files";
-                gap(what, true, ALLOW_NAMESPACES);
-                let what = "/tmp is the machine's own and read-only; only $TMPDIR is private";
-                gap(what, false, ALLOW_NAMESPACES);
-                let what = "local test servers do not work: there is no loopback network";
-                gap(what, false, ALLOW_NAMESPACES);
-                let what = "deny globs cannot be enforced: commands are refused if there are any";
-                gap(what, false, ALLOW_NAMESPACES);
+                for (what, is_refused_by_strict) in SECOND_TIER_GAPS {
+                    gap(what, *is_refused_by_strict, ALLOW_NAMESPACES);
+                }
                 if self.landlock_abi < SCOPED_LANDLOCK {
-                    gap(
-                        "commands can send signals to other processes of the user",
-                        true,
-                        BLOCK_SIGNALS,
-                    );
+                    let what = "commands can send signals to other processes of the user";
+                    gap(what, true, BLOCK_SIGNALS);
                 }
                 if self.is_root {
                     let what = "fork bombs of root are killed with the command, but not limited";
@@ -137,6 +119,20 @@ impl Machine {
         }
     }
 }
+
+/// What the second tier never protects, and whether strict mode refuses it.
+const SECOND_TIER_GAPS: &[(&str, bool)] = &[
+    ("commands can change the mode, owner and times of files outside the roots", true),
+    (
+        "commands can change protected files such as .git/config while they run; eyelet restores these \
+         files afterwards",
+        true,
+    ),
+    ("commands can list the names in denied directories, but not read the files", true),
+    ("/tmp is the machine's own and read-only; only $TMPDIR is private", false),
+    ("local test servers do not work: there is no loopback network", false),
+    ("deny globs cannot be enforced: commands are refused if there are any", false),
+];
 
 const ALLOW_NAMESPACES: &str = "To run commands in the first tier, which does not have the gaps of the second, \
      allow unprivileged user namespaces. Ubuntu: `sudo sysctl \

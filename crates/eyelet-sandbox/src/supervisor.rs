@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::RecvFlags;
 
-use crate::framing::{framed, take_framed};
+use crate::framing::{framed, send_all, take_framed};
 use crate::machine::Machine;
 use crate::message::Message;
 use crate::request::{SandboxRequest, Tier, TierChoice};
@@ -22,13 +22,6 @@ pub(crate) const SUPERVISE: &str = "__supervise";
 
 /// How long a supervisor may take to find out what the machine can enforce.
 const EXAMINE_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Makes writing to a dead supervisor an error instead of a signal. Apple's systems lack the flag, but
-/// Rust programs ignore SIGPIPE anyway.
-#[cfg(not(target_vendor = "apple"))]
-const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
-#[cfg(target_vendor = "apple")]
-const NO_SIGNAL: SendFlags = SendFlags::empty();
 
 /// The program that supervises commands. Clones share the cached results about the machine.
 #[derive(Clone, Debug)]
@@ -241,18 +234,13 @@ impl Supervised {
         }
     }
 
-    fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
+    fn send(&self, bytes: &[u8]) -> io::Result<()> {
         let Some(control) = &self.control else { return Ok(()) };
-        while !bytes.is_empty() {
-            match rustix::net::send(control, bytes, NO_SIGNAL) {
-                Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
-                Err(Errno::INTR) => {}
-                // Its last message or its exit status says why it is gone.
-                Err(Errno::PIPE | Errno::CONNRESET) => return Ok(()),
-                Err(error) => return Err(error.into()),
-            }
+        match send_all(control, bytes) {
+            // Its last message or its exit status says why it is gone.
+            Err(Errno::PIPE | Errno::CONNRESET) => Ok(()),
+            sent => Ok(sent?),
         }
-        Ok(())
     }
 }
 

@@ -29,15 +29,15 @@ pub(crate) fn check(client: &Client, scopes: &[Scope], project: &Path) -> Result
     let name = client.name;
     if launch.is_off {
         let place = place.display();
-        return Err(config_file::failure(format!("{place}: `{NAME}` is disabled; enable it")));
+        return Err(Failure::new(format!("{place}: `{NAME}` is disabled; enable it")));
     }
     let program = program(&launch.command, project).ok_or_else(|| {
         let (place, command, advice) = (place.display(), &launch.command, client.advice());
-        config_file::failure(format!("{place}: no program `{command}`; {advice}"))
+        Failure::new(format!("{place}: no program `{command}`; {advice}"))
     })?;
     let answer = handshake(&program, &launch, project).map_err(|reason| {
         let words = words(&launch);
-        config_file::failure(format!("{name} is set up, but `{words}` {reason}"))
+        Failure::new(format!("{name} is set up, but `{words}` {reason}"))
     })?;
     let (place, words) = (place.display(), words(&launch));
     Ok(format!("{name} is set up in {place}\n`{words}` answers as {answer}\n"))
@@ -53,21 +53,22 @@ fn find(
     for scope in scopes {
         let place = client.file(*scope, project)?;
         let text = config_file::read(&place)?.unwrap_or_default();
-        let parsed = client.format.read(&text).map_err(|reason| {
-            config_file::failure(format!("cannot read {}: {reason}", place.display()))
-        })?;
+        let parsed = client
+            .format
+            .read(&text)
+            .map_err(|reason| Failure::new(format!("cannot read {}: {reason}", place.display())))?;
         if let Some(entry) = parsed.get(client.servers).and_then(|servers| servers.get(NAME)) {
             let launch = entry::launch_command(client, entry, project);
             let launch = launch.ok_or_else(|| {
                 let (place, advice) = (place.display(), client.advice());
-                config_file::failure(format!("{place}: `{NAME}` has no command; {advice}"))
+                Failure::new(format!("{place}: `{NAME}` has no command; {advice}"))
             })?;
             return Ok((place, launch));
         }
         searched.push(place.display().to_string());
     }
     let (name, files, advice) = (client.name, searched.join(" or "), client.advice());
-    Err(config_file::failure(format!("{name} is not set up: no `{NAME}` in {files}; {advice}")))
+    Err(Failure::new(format!("{name} is not set up: no `{NAME}` in {files}; {advice}")))
 }
 
 fn program(command: &str, project: &Path) -> Option<PathBuf> {

@@ -27,12 +27,15 @@ pub(crate) struct Client {
     pub(crate) shape: Shape,
     /// Its possible files in a project. The first that exists is used, or else the first.
     project: &'static [&'static str],
-    user: Option<UserFile>,
+    /// The directory of its file for all projects.
+    user_folder: fn(&Home) -> PathBuf,
+    /// The possible names of that file.
+    user: &'static [&'static str],
     /// The scope without `--scope`.
     pub(crate) default_scope: Scope,
     pub(crate) starts: Starts,
-    /// What the user must know or do after the file of a scope is written.
-    notes: &'static [(Scope, &'static str)],
+    /// What the user must know or do after the file of this scope is written.
+    note: Option<(Scope, &'static str)>,
 }
 
 /// The layout of a server's entry.
@@ -76,180 +79,137 @@ impl Scope {
     }
 }
 
-/// A client's file for all projects: its directory and its possible names.
-#[derive(Debug)]
-struct UserFile {
-    folder: fn(&Home) -> PathBuf,
-    files: &'static [&'static str],
-}
-
 const WORKSPACE: Starts = Starts::ElsewhereWithPlaceholder("${workspaceFolder}");
+
+/// The most common values.
+const COMMON: Client = Client {
+    name: "",
+    format: Format::Json,
+    servers: "mcpServers",
+    shape: Shape::Plain,
+    project: &[],
+    user_folder: Home::config,
+    user: &[],
+    default_scope: Scope::Project,
+    starts: Starts::InProject,
+    note: None,
+};
 
 pub(crate) const CLIENTS: &[Client] = &[
     Client {
         name: "claude-code",
-        format: Format::Json,
-        servers: "mcpServers",
         shape: Shape::Stdio,
         project: &[".mcp.json"],
-        user: Some(UserFile {
-            folder: |home| home.or_variable("CLAUDE_CONFIG_DIR", ""),
-            files: &[".claude.json"],
-        }),
-        default_scope: Scope::Project,
-        starts: Starts::InProject,
-        notes: &[(
-            Scope::Project,
-            "Claude Code asks once before it starts the server of a project.",
-        )],
+        user_folder: |home| home.or_variable("CLAUDE_CONFIG_DIR", ""),
+        user: &[".claude.json"],
+        note: in_project("Claude Code asks once before it starts the server of a project."),
+        ..COMMON
     },
     Client {
         name: "claude-desktop",
-        format: Format::Json,
-        servers: "mcpServers",
-        shape: Shape::Plain,
-        project: &[],
-        user: Some(UserFile {
-            folder: |home| home.applications("Claude"),
-            files: &["claude_desktop_config.json"],
-        }),
+        user_folder: |home| home.applications("Claude"),
+        user: &["claude_desktop_config.json"],
         default_scope: Scope::User,
         starts: Starts::Elsewhere,
-        notes: &[(Scope::User, "Quit Claude Desktop and start it again.")],
+        note: Some((Scope::User, "Quit Claude Desktop and start it again.")),
+        ..COMMON
     },
     Client {
         name: "codex",
         format: Format::Toml,
         servers: "mcp_servers",
-        shape: Shape::Plain,
         project: &[".codex/config.toml"],
-        user: Some(UserFile {
-            folder: |home| home.or_variable("CODEX_HOME", ".codex"),
-            files: &["config.toml"],
-        }),
+        user_folder: |home| home.or_variable("CODEX_HOME", ".codex"),
+        user: &["config.toml"],
         default_scope: Scope::User,
-        starts: Starts::InProject,
-        notes: &[(
-            Scope::Project,
-            "Codex reads a project's config file only if the project is trusted.",
-        )],
+        note: in_project("Codex reads a project's config file only if the project is trusted."),
+        ..COMMON
     },
     Client {
         name: "gemini-cli",
-        format: Format::Json,
-        servers: "mcpServers",
-        shape: Shape::Plain,
         project: &[".gemini/settings.json"],
-        user: Some(UserFile {
-            folder: |home| home.or_variable_with("GEMINI_CLI_HOME", ".gemini"),
-            files: &["settings.json"],
-        }),
-        default_scope: Scope::Project,
-        starts: Starts::InProject,
-        notes: &[(
-            Scope::Project,
+        user_folder: |home| home.or_variable_with("GEMINI_CLI_HOME", ".gemini"),
+        user: &["settings.json"],
+        note: in_project(
             "Gemini CLI starts the servers of a project only if the folder is trusted.",
-        )],
+        ),
+        ..COMMON
     },
     Client {
         name: "cursor",
-        format: Format::Json,
-        servers: "mcpServers",
-        shape: Shape::Plain,
         project: &[".cursor/mcp.json"],
-        user: Some(UserFile { folder: |home| home.path.join(".cursor"), files: &["mcp.json"] }),
-        default_scope: Scope::Project,
+        user_folder: |home| home.path.join(".cursor"),
+        user: &["mcp.json"],
         starts: WORKSPACE,
-        notes: &[(Scope::Project, "Enable the server once in Cursor's settings.")],
+        note: in_project("Enable the server once in Cursor's settings."),
+        ..COMMON
     },
     Client {
         name: "vscode",
-        format: Format::Json,
         servers: "servers",
         shape: Shape::Stdio,
         project: &[".vscode/mcp.json"],
-        user: Some(UserFile {
-            folder: |home| home.applications("Code").join("User"),
-            files: &["mcp.json"],
-        }),
-        default_scope: Scope::Project,
+        user_folder: |home| home.applications("Code").join("User"),
+        user: &["mcp.json"],
         starts: WORKSPACE,
-        notes: &[(Scope::Project, "VS Code asks once whether to trust the server.")],
+        note: in_project("VS Code asks once whether to trust the server."),
+        ..COMMON
     },
     Client {
         name: "copilot-cli",
-        format: Format::Json,
-        servers: "mcpServers",
         shape: Shape::Copilot,
         project: &[".mcp.json"],
-        user: Some(UserFile {
-            folder: |home| home.or_variable("COPILOT_HOME", ".copilot"),
-            files: &["mcp-config.json"],
-        }),
+        user_folder: |home| home.or_variable("COPILOT_HOME", ".copilot"),
+        user: &["mcp-config.json"],
         default_scope: Scope::User,
-        starts: Starts::InProject,
-        notes: &[(
-            Scope::Project,
+        note: in_project(
             "Copilot CLI reads a project's config file only if the folder is trusted.",
-        )],
+        ),
+        ..COMMON
     },
     Client {
         name: "opencode",
-        format: Format::Json,
         servers: "mcp",
         shape: Shape::Opencode,
         project: &["opencode.json", "opencode.jsonc"],
-        user: Some(UserFile {
-            folder: |home| home.config().join("opencode"),
-            files: &["opencode.json", "opencode.jsonc"],
-        }),
-        default_scope: Scope::Project,
-        starts: Starts::InProject,
-        notes: &[],
+        user_folder: |home| home.config().join("opencode"),
+        user: &["opencode.json", "opencode.jsonc"],
+        ..COMMON
     },
     Client {
         name: "zed",
-        format: Format::Json,
         servers: "context_servers",
-        shape: Shape::Plain,
         project: &[".zed/settings.json"],
-        user: Some(UserFile { folder: Home::zed, files: &["settings.json"] }),
-        default_scope: Scope::Project,
-        starts: Starts::InProject,
-        notes: &[(
-            Scope::Project,
-            "Zed starts the servers of a project after you trust the project.",
-        )],
+        user_folder: Home::zed,
+        user: &["settings.json"],
+        note: in_project("Zed starts the servers of a project after you trust the project."),
+        ..COMMON
     },
     Client {
         name: "windsurf",
-        format: Format::Json,
-        servers: "mcpServers",
-        shape: Shape::Plain,
-        project: &[],
-        user: Some(UserFile {
-            folder: |home| home.path.join(".codeium/windsurf"),
-            files: &["mcp_config.json"],
-        }),
+        user_folder: |home| home.path.join(".codeium/windsurf"),
+        user: &["mcp_config.json"],
         default_scope: Scope::User,
         starts: Starts::Elsewhere,
-        notes: &[(Scope::User, "Refresh the servers in Windsurf's settings.")],
+        note: Some((Scope::User, "Refresh the servers in Windsurf's settings.")),
+        ..COMMON
     },
     Client {
         name: "goose",
         format: Format::Yaml,
         servers: "extensions",
         shape: Shape::Goose,
-        project: &[],
-        user: Some(UserFile {
-            folder: |home| home.config().join("goose"),
-            files: &["config.yaml"],
-        }),
+        user_folder: |home| home.config().join("goose"),
+        user: &["config.yaml"],
         default_scope: Scope::User,
         starts: Starts::Elsewhere,
-        notes: &[],
+        ..COMMON
     },
 ];
+
+const fn in_project(note: &'static str) -> Option<(Scope, &'static str)> {
+    Some((Scope::Project, note))
+}
 
 pub(crate) fn client_named(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.name == name)
@@ -259,8 +219,7 @@ impl Client {
     /// Its scopes, in order of precedence.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         let project = (!self.project.is_empty()).then_some(Scope::Project);
-        let user = self.user.as_ref().map(|_| Scope::User);
-        project.into_iter().chain(user).collect()
+        project.into_iter().chain([Scope::User]).collect()
     }
 
     /// What to do if the entry is missing or wrong.
@@ -274,15 +233,14 @@ impl Client {
     }
 
     pub(crate) fn note(&self, scope: Scope) -> Option<&'static str> {
-        self.notes.iter().find(|(note_scope, _)| *note_scope == scope).map(|(_, note)| *note)
+        self.note.filter(|(note_scope, _)| *note_scope == scope).map(|(_, note)| note)
     }
 
     /// Its file in a scope.
     pub(crate) fn file(&self, scope: Scope, project: &Path) -> Result<PathBuf, Failure> {
-        let (folder, files) = match (scope, &self.user) {
-            (Scope::Project, _) => (project.to_owned(), self.project),
-            (Scope::User, Some(user)) => ((user.folder)(&Home::find()?), user.files),
-            (Scope::User, None) => (PathBuf::new(), [].as_slice()),
+        let (folder, files) = match scope {
+            Scope::Project => (project.to_owned(), self.project),
+            Scope::User => ((self.user_folder)(&Home::find()?), self.user),
         };
         let existing = files.iter().find(|file| folder.join(file).exists());
         existing.or(files.first()).map(|file| folder.join(file)).ok_or_else(|| {

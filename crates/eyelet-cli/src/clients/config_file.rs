@@ -5,14 +5,14 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
-use crate::failure::{FAILED, Failure};
+use crate::failure::Failure;
 
 /// A larger file is not a client's config file.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The text of a file, or `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
-    let failed = |reason: String| failure(format!("cannot read {}: {reason}", path.display()));
+    let failed = |reason: String| Failure::new(format!("cannot read {}: {reason}", path.display()));
     let about = match fs::metadata(path) {
         Ok(about) => about,
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -43,7 +43,8 @@ pub(crate) fn replace(
     old: Option<&str>,
     new: &str,
 ) -> Result<Option<PathBuf>, Failure> {
-    let failed = |error: io::Error| failure(format!("cannot write {}: {error}", path.display()));
+    let failed =
+        |error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
     let Some(old) = old else {
         return create(path, new).map(|()| None).map_err(failed);
     };
@@ -112,9 +113,4 @@ fn write_synced(mut file: File, place: &Path, text: &str) -> io::Result<()> {
         let _ = fs::remove_file(place);
     }
     written
-}
-
-/// A failure with exit code 1.
-pub(crate) fn failure(message: String) -> Failure {
-    Failure { message, exit: FAILED }
 }

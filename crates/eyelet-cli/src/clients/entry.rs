@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf, absolute};
 use serde_json::{Map, Value, json};
 
 use super::client_list::{Client, Shape, Starts};
-use crate::failure::{FAILED, Failure};
+use crate::failure::Failure;
 
 /// The name of the server in every client.
 pub(crate) const NAME: &str = "eyelet";
@@ -27,6 +27,14 @@ enum Rule {
     Required,
     /// Added only if missing: the user may have chosen another value.
     IfMissing,
+}
+
+/// The fields to set in the entry of this server.
+pub(crate) struct Change<'c> {
+    /// The key of the servers in the file.
+    pub(crate) servers: &'c str,
+    /// The fields that the entry lacks or has with another value.
+    pub(crate) fields: Vec<&'c Field>,
 }
 
 /// The fields of the entry for a project; `more` are further arguments of the server.
@@ -136,11 +144,9 @@ pub(crate) fn launch_command(
 
 fn texts(value: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    match value {
-        Value::Array(values) => values.iter().filter_map(text).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            text(value).into_iter().collect()
-        }
+    match value.as_array() {
+        Some(values) => values.iter().filter_map(text).collect(),
+        None => text(value).into_iter().collect(),
     }
 }
 
@@ -188,9 +194,8 @@ impl Executable {
     fn this() -> Result<Self, Failure> {
         let path = env::current_exe();
         let this = path.and_then(|path| Ok(Executable { metadata: path.metadata()?, path }));
-        this.map_err(|error| Failure {
-            message: format!("cannot determine the path of the eyelet executable: {error}"),
-            exit: FAILED,
+        this.map_err(|error| {
+            Failure::new(format!("cannot determine the path of the eyelet executable: {error}"))
         })
     }
 

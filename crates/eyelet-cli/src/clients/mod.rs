@@ -8,5 +8,5 @@ mod format;
 
 pub(crate) use check::check;
 pub(crate) use client_list::{CLIENTS, Client, Format, Scope, client_named};
-pub(crate) use config_file::{failure, read, replace};
+pub(crate) use config_file::{read, replace};
 pub(crate) use entry::{Field, fields, generic_entry, http_entry};

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use eyelet::{AttachmentMode, ToolOutput};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::tool_runner::{self, ToolArguments};
+use super::tool_runner;
 use crate::failure::Failure;
-use crate::flags::{BashFlags, ContextFlags, Keep};
+use crate::flags::{BashFlags, ContextFlags};
 use crate::{context, print};
 
 /// The same exit codes as those of `timeout` and `env`.
@@ -16,17 +16,18 @@ const COULD_NOT_RUN: u8 = 125;
 
 pub(crate) fn run(flags: &BashFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let turn = context::build(&before.with(&flags.common.context)).map_err(could_not_run)?;
-    let arguments = ToolArguments::default()
-        .with("command", flags.command.as_str())
-        .with_optional("timeout_secs", flags.timeout_secs)
-        .with_optional("keep", flags.keep.map(Keep::as_str));
-    let outcome = arguments.call("bash", &turn);
+    let arguments = json!({
+        "command": flags.command,
+        "timeout_secs": flags.timeout_secs,
+        "keep": flags.keep,
+    });
+    let outcome = tool_runner::call("bash", &arguments, &turn);
     if flags.common.json {
         tool_runner::print_envelope(&outcome)?;
         return Ok(outcome.map_or(COULD_NOT_RUN.into(), |output| exit_code(&data(&output))));
     }
     let data = data(&outcome.map_err(|error| could_not_run(error.into()))?);
-    let keep = flags.keep.unwrap_or_default();
+    let keep = flags.keep.as_deref();
     let stdout = Stream { name: "stdout", data: &data, keep };
     let stderr = Stream { name: "stderr", data: &data, keep };
     print::text(&stdout.shown())?;
@@ -77,7 +78,7 @@ fn flag(data: &Map<String, Value>, name: &str) -> bool {
 struct Stream<'d> {
     name: &'static str,
     data: &'d Map<String, Value>,
-    keep: Keep,
+    keep: Option<&'d str>,
 }
 
 impl Stream<'_> {
@@ -103,9 +104,9 @@ impl Stream<'_> {
             return None;
         }
         let part = match self.keep {
-            Keep::Head => "only the start is shown",
-            Keep::Tail => "only the end is shown",
-            Keep::Both => "only the start and the end are shown",
+            Some("tail") => "only the end is shown",
+            Some("both") => "only the start and the end are shown",
+            Some(_) | None => "only the start is shown",
         };
         let saved = match (self.text("_file"), self.text("_spill_error")) {
             (Some(file), None) => format!("saved to {file}"),

@@ -19,11 +19,8 @@ pub(crate) fn run(flags: &ConfigFlags) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     print::lines(&table(&settings))?;
-    match file {
-        Some(file) if !file.found => {
-            print::note(&format!("config file not found: {}", file.path.display()));
-        }
-        Some(_) | None => {}
+    if let Some(file) = file.filter(|file| !file.found) {
+        print::note(&format!("config file not found: {}", file.path.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

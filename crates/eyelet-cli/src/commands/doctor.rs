@@ -21,21 +21,11 @@ const ALWAYS: &[&str] = &[
     "--sandbox full, the default of `eyelet call` and `eyelet bash`, runs commands without a sandbox.",
 ];
 
-pub(crate) enum DoctorForm {
-    Text,
-    Json,
-}
-
-pub(crate) fn run(form: DoctorForm) -> Result<ExitCode, Failure> {
-    let machine = Supervisor::this_program().machine().map_err(|reason| Failure {
-        message: format!("cannot examine this machine: {reason}"),
-        exit: FAILED,
-    })?;
-    let text = match form {
-        DoctorForm::Text => text(&machine),
-        DoctorForm::Json => format!("{:#}", json(&machine)),
-    };
-    print::lines(&text)?;
+pub(crate) fn run(as_json: bool) -> Result<ExitCode, Failure> {
+    let machine = Supervisor::this_program()
+        .machine()
+        .map_err(|reason| Failure::new(format!("cannot examine this machine: {reason}")))?;
+    print::lines(&if as_json { format!("{:#}", json(&machine)) } else { text(&machine) })?;
     Ok(if machine.tier().is_some() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 

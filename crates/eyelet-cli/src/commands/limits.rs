@@ -8,20 +8,18 @@ use eyelet::limits::{ALL_TOOLS, Limit, SERVER};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::flags::LimitsForm;
 use crate::print;
 
 const EVERY_TOOL: &str = "every tool";
 const THE_SERVER: &str = "the server";
 
-pub(crate) fn run(form: LimitsForm) -> Result<ExitCode, Failure> {
+pub(crate) fn run(as_json: bool, as_markdown: bool) -> Result<ExitCode, Failure> {
     let rows = rows();
-    let text = match form {
-        LimitsForm::Table => table(&rows),
-        LimitsForm::Json => format!("{:#}", json(&rows)),
-        LimitsForm::Markdown => markdown(&rows),
-    };
-    print::lines(&text)?;
+    print::lines(&match (as_json, as_markdown) {
+        (true, _) => format!("{:#}", json(&rows)),
+        (false, true) => markdown(&rows),
+        (false, false) => table(&rows),
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,19 +2,22 @@
 
 use std::process::ExitCode;
 
-use super::tool_runner::{self, ToolArguments};
+use serde_json::json;
+
+use super::tool_runner;
 use crate::failure::Failure;
 use crate::flags::{ContextFlags, ListDirFlags};
 use crate::{context, print};
 
 pub(crate) fn run(flags: &ListDirFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let turn = context::build(&before.with(&flags.common.context))?;
-    let arguments = ToolArguments::default()
-        .with("dir_path", tool_runner::absolute_path("DIR", &flags.dir, &turn)?)
-        .with_optional("offset", flags.offset)
-        .with_optional("limit", flags.limit)
-        .with_optional("depth", flags.depth);
-    let outcome = arguments.call("list_dir", &turn);
+    let arguments = json!({
+        "dir_path": tool_runner::absolute_path("DIR", &flags.dir, &turn)?,
+        "offset": flags.offset,
+        "limit": flags.limit,
+        "depth": flags.depth,
+    });
+    let outcome = tool_runner::call("list_dir", &arguments, &turn);
     if flags.common.json {
         return tool_runner::print_envelope(&outcome);
     }

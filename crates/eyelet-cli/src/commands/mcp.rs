@@ -11,13 +11,13 @@ use std::sync::Arc;
 use eyelet::{OutputStore, PathScope, PrivateTemp, Root, SandboxPolicy, ToolRouter};
 use eyelet_mcp::{Options, Token, WorkingDirectory};
 
-use crate::failure::{FAILED, Failure};
+use crate::failure::Failure;
 use crate::flags::{ContextFlags, HttpFlags, McpFlags};
 use crate::{clients, context, print};
 
 pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let context_flags = before.with(&flags.context);
-    let policy = context_flags.sandbox.map_or(SandboxPolicy::WorkspaceWrite, Into::into);
+    let policy = context_flags.sandbox.unwrap_or(SandboxPolicy::WorkspaceWrite);
     let router = router(flags, policy)?;
     let output_store =
         Arc::new(context::limited(OutputStore::session(context::temp_dir()), &context_flags));
@@ -41,7 +41,7 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
             Some(_) => WorkingDirectory::Explicit,
             None => WorkingDirectory::Inherited,
         },
-        reply: flags.reply.into(),
+        reply: flags.reply,
         reply_bytes: flags.reply_bytes,
     };
     let served = match flags.http.address {
@@ -56,10 +56,7 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
             eyelet_mcp::serve_stdio(options, router)
         }
     };
-    served.map_err(|error| Failure {
-        message: format!("the server failed: {error}"),
-        exit: FAILED,
-    })?;
+    served.map_err(|error| Failure::new(format!("the server failed: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,19 +2,22 @@
 
 use std::process::ExitCode;
 
-use super::tool_runner::{self, ToolArguments};
+use serde_json::json;
+
+use super::tool_runner;
 use crate::failure::Failure;
 use crate::flags::{ContextFlags, ReadFlags};
 use crate::{context, print};
 
 pub(crate) fn run(flags: &ReadFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let turn = context::build(&before.with(&flags.common.context))?;
-    let arguments = ToolArguments::default()
-        .with("path", tool_runner::absolute_path("FILE", &flags.file, &turn)?)
-        .with_optional("offset", flags.offset)
-        .with_optional("limit", flags.limit)
-        .with_optional("column", flags.column);
-    let outcome = arguments.call("read", &turn);
+    let arguments = json!({
+        "path": tool_runner::absolute_path("FILE", &flags.file, &turn)?,
+        "offset": flags.offset,
+        "limit": flags.limit,
+        "column": flags.column,
+    });
+    let outcome = tool_runner::call("read", &arguments, &turn);
     if flags.common.json {
         return tool_runner::print_envelope(&outcome);
     }

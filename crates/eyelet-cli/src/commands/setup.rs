@@ -29,7 +29,7 @@ pub(crate) fn run(flags: &SetupFlags, before: &ContextFlags) -> Result<ExitCode,
     }
     let snippet = client.format.snippet(client.servers, &fields);
     let name = client.name;
-    print::lines(&snippet.map_err(clients::failure)?)?;
+    print::lines(&snippet.map_err(Failure::new)?)?;
     let place = place.display();
     print::note(&match client.format {
         Format::Json | Format::Toml => {
@@ -53,7 +53,7 @@ fn write(
     let old = clients::read(place)?;
     let merged = client.format.merge(old.as_deref().unwrap_or_default(), client.servers, fields);
     let merged = merged.map_err(|reason| {
-        clients::failure(format!(
+        Failure::new(format!(
             "cannot add the entry to {shown}: {reason}; run `eyelet setup {}` and add the printed \
              entry by hand",
             client.name

@@ -1,4 +1,4 @@
-//! Runs a tool for a command: builds its arguments, calls the router, prints the envelope.
+//! Runs a tool for a command: calls the router, prints the envelope.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,36 +7,18 @@ use eyelet::{
     AttachmentMode, Envelope, FunctionCallError, ToolInvocation, ToolOutput, ToolRouter,
     TurnContext,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::failure::{FAILED, Failure};
 use crate::print;
 
-/// Builds the JSON arguments of a call.
-#[derive(Default)]
-pub(super) struct ToolArguments(Map<String, Value>);
-
-impl ToolArguments {
-    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(name.to_owned(), value.into());
-        self
-    }
-
-    pub(super) fn with_optional(self, name: &str, value: Option<impl Into<Value>>) -> Self {
-        match value {
-            Some(value) => self.with(name, value),
-            None => self,
-        }
-    }
-
-    pub(super) fn call(
-        self,
-        tool: &str,
-        turn: &TurnContext,
-    ) -> Result<ToolOutput, FunctionCallError> {
-        let arguments = Value::Object(self.0).to_string();
-        ToolRouter::new().call(&ToolInvocation::new(tool, arguments, turn))
-    }
+/// Calls a tool. Arguments that are `null` count as absent.
+pub(super) fn call(
+    tool: &str,
+    arguments: &Value,
+    turn: &TurnContext,
+) -> Result<ToolOutput, FunctionCallError> {
+    ToolRouter::new().call(&ToolInvocation::new(tool, arguments.to_string(), turn))
 }
 
 /// Prints the envelope. The exit code is 0 if the call succeeded.

@@ -149,14 +149,9 @@ fn texts(arg: &Arg, value: &Value) -> Option<Vec<String>> {
         (Kind::Text, Value::String(text)) => Some(text.clone()),
         (Kind::Switch | Kind::Number | Kind::Text, _) => None,
     };
-    match value {
-        Value::Array(values) if is_list(arg) => values.iter().map(one).collect(),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Array(_)
-        | Value::Object(_) => one(value).map(|text| vec![text]),
+    match value.as_array().filter(|_| is_list(arg)) {
+        Some(values) => values.iter().map(one).collect(),
+        None => one(value).map(|text| vec![text]),
     }
 }
 

@@ -3,11 +3,23 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use eyelet::{SandboxPolicy, SearchEngine};
+
+use super::value_parsers::one_of;
 
 /// The heading of these flags in the help.
 pub(crate) const CONTEXT_HEADING: &str = "Path and sandbox options";
+
+const ENGINES: &[(&str, SearchEngine)] =
+    &[("embedded", SearchEngine::Embedded), ("rg", SearchEngine::Rg)];
+
+const POLICIES: &[(&str, SandboxPolicy)] = &[
+    ("off", SandboxPolicy::Off),
+    ("read-only", SandboxPolicy::ReadOnly),
+    ("workspace-write", SandboxPolicy::WorkspaceWrite),
+    ("full", SandboxPolicy::Full),
+];
 
 /// The path and sandbox options.
 ///
@@ -29,16 +41,16 @@ pub(crate) struct ContextFlags {
     #[arg(long = "deny", value_name = "GLOB")]
     pub(crate) denied: Vec<String>,
     /// Let grep_files search with the built-in engine or with the rg program [default: embedded]
-    #[arg(long, value_enum, value_name = "ENGINE")]
-    pub(crate) search_engine: Option<EngineFlag>,
+    #[arg(long, value_name = "ENGINE", value_parser = one_of(ENGINES))]
+    pub(crate) search_engine: Option<SearchEngine>,
     /// Limit each file of saved bash output to N bytes, and all files together to four times as many
     /// [default: see `eyelet limits`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) spill_bytes: Option<u64>,
     /// Set what commands may do: not run, only read, also write in the roots, or anything [default:
     /// full; for mcp: workspace-write]
-    #[arg(long, value_enum, value_name = "POLICY")]
-    pub(crate) sandbox: Option<PolicyFlag>,
+    #[arg(long, value_name = "POLICY", value_parser = one_of(POLICIES))]
+    pub(crate) sandbox: Option<SandboxPolicy>,
     /// Let sandboxed commands use the network
     #[arg(long)]
     pub(crate) network: bool,
@@ -60,55 +72,17 @@ impl ContextFlags {
     pub(crate) fn with(&self, after: &ContextFlags) -> ContextFlags {
         ContextFlags {
             cwd: after.cwd.clone().or_else(|| self.cwd.clone()),
-            roots: self.roots.iter().chain(&after.roots).cloned().collect(),
+            roots: [self.roots.as_slice(), &after.roots].concat(),
             read_anywhere: self.read_anywhere || after.read_anywhere,
-            denied: self.denied.iter().chain(&after.denied).cloned().collect(),
+            denied: [self.denied.as_slice(), &after.denied].concat(),
             search_engine: after.search_engine.or(self.search_engine),
             spill_bytes: after.spill_bytes.or(self.spill_bytes),
             sandbox: after.sandbox.or(self.sandbox),
             network: self.network || after.network,
-            environment_names: self
-                .environment_names
-                .iter()
-                .chain(&after.environment_names)
-                .cloned()
-                .collect(),
+            environment_names: [self.environment_names.as_slice(), &after.environment_names]
+                .concat(),
             strict: self.strict || after.strict,
             force_tier2: self.force_tier2 || after.force_tier2,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum PolicyFlag {
-    Off,
-    ReadOnly,
-    WorkspaceWrite,
-    Full,
-}
-
-impl From<PolicyFlag> for SandboxPolicy {
-    fn from(policy: PolicyFlag) -> Self {
-        match policy {
-            PolicyFlag::Off => SandboxPolicy::Off,
-            PolicyFlag::ReadOnly => SandboxPolicy::ReadOnly,
-            PolicyFlag::WorkspaceWrite => SandboxPolicy::WorkspaceWrite,
-            PolicyFlag::Full => SandboxPolicy::Full,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum EngineFlag {
-    Embedded,
-    Rg,
-}
-
-impl From<EngineFlag> for SearchEngine {
-    fn from(engine: EngineFlag) -> Self {
-        match engine {
-            EngineFlag::Embedded => SearchEngine::Embedded,
-            EngineFlag::Rg => SearchEngine::Rg,
         }
     }
 }

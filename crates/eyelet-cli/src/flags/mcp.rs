@@ -3,11 +3,18 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use eyelet::ReplyBudget;
 use eyelet_mcp::ReplyForm;
 
 use super::context::ContextFlags;
+use super::value_parsers::{one_of, reply_bytes};
+
+const REPLY_FORMS: &[(&str, ReplyForm)] = &[
+    ("text", ReplyForm::Text),
+    ("envelope", ReplyForm::Envelope),
+    ("structured", ReplyForm::Structured),
+];
 
 #[derive(Debug, Args)]
 pub(crate) struct McpFlags {
@@ -15,8 +22,8 @@ pub(crate) struct McpFlags {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
     /// Send replies as plain text, or as the JSON envelope in text or in structured content
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = ReplyFlag::Text)]
-    pub(crate) reply: ReplyFlag,
+    #[arg(long, value_name = "FORM", value_parser = one_of(REPLY_FORMS), default_value = "text")]
+    pub(crate) reply: ReplyForm,
     #[arg(long, value_name = "N", value_parser = reply_bytes, help = format!(
         "Limit replies to N bytes [default: the client's limit] [minimum: {}]",
         ReplyBudget::MIN_BYTES
@@ -44,27 +51,4 @@ pub(crate) struct HttpFlags {
     /// Allow an address that other machines can reach
     #[arg(long, requires = "address")]
     pub(crate) allow_remote: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ReplyFlag {
-    Text,
-    Envelope,
-    Structured,
-}
-
-impl From<ReplyFlag> for ReplyForm {
-    fn from(reply: ReplyFlag) -> Self {
-        match reply {
-            ReplyFlag::Text => ReplyForm::Text,
-            ReplyFlag::Envelope => ReplyForm::Envelope,
-            ReplyFlag::Structured => ReplyForm::Structured,
-        }
-    }
-}
-
-fn reply_bytes(text: &str) -> Result<usize, String> {
-    let least = ReplyBudget::MIN_BYTES;
-    let bytes = text.parse().ok().filter(|bytes| *bytes >= least);
-    bytes.ok_or_else(|| format!("expected a whole number of at least {least}"))
 }

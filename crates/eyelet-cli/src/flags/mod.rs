@@ -4,12 +4,13 @@ mod call;
 mod config;
 mod context;
 mod mcp;
-mod output_form;
 mod setup;
 mod tool;
+mod value_parsers;
 
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
+use eyelet::DefinitionFormat;
 
 use crate::lazy_args::LazyArgs;
 
@@ -17,9 +18,15 @@ pub(crate) use call::CallFlags;
 pub(crate) use config::ConfigFlags;
 pub(crate) use context::{CONTEXT_HEADING, ContextFlags};
 pub(crate) use mcp::{HttpFlags, McpFlags};
-pub(crate) use output_form::{FormatFlag, LimitsFlags, LimitsForm};
 pub(crate) use setup::SetupFlags;
-pub(crate) use tool::{BashFlags, GrepFilesFlags, Keep, ListDirFlags, ReadFlags};
+pub(crate) use tool::{BashFlags, GrepFilesFlags, ListDirFlags, ReadFlags};
+use value_parsers::one_of;
+
+const FORMATS: &[(&str, DefinitionFormat)] = &[
+    ("mcp", DefinitionFormat::Mcp),
+    ("openai", DefinitionFormat::OpenAi),
+    ("anthropic", DefinitionFormat::Anthropic),
+];
 
 /// Tools for AI agents with bounded output: list_dir, grep_files, read, bash
 #[derive(Debug, Parser)]
@@ -69,13 +76,17 @@ pub(crate) enum Command {
     /// Print the tool definitions as JSON, for a model's API
     Tools {
         /// Print the definitions in this format
-        #[arg(long, value_enum, default_value_t = FormatFlag::Mcp)]
-        format: FormatFlag,
+        #[arg(long, value_parser = one_of(FORMATS), default_value = "mcp")]
+        format: DefinitionFormat,
     },
     /// Print the limits of the tools
     Limits {
-        #[command(flatten)]
-        form: LimitsFlags,
+        /// Print the limits as JSON
+        #[arg(long, conflicts_with = "markdown")]
+        json: bool,
+        /// Print the limits as a Markdown table
+        #[arg(long)]
+        markdown: bool,
     },
     /// Print what the sandbox can enforce on this machine, and which gaps remain
     Doctor {

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueHint};
 use eyelet::tools::{bash, grep_files, list_dir, read};
 
 use super::context::ContextFlags;
+use super::value_parsers::whole_number;
 
 /// The flags that every tool's command for people takes.
 #[derive(Debug, Args)]
@@ -86,32 +88,8 @@ pub(crate) struct BashFlags {
     ))]
     pub(crate) timeout_secs: Option<u64>,
     /// Print this part of long output: its start, its end, or half of each [default: head]
-    #[arg(long, value_enum, value_name = "PART")]
-    pub(crate) keep: Option<Keep>,
+    #[arg(long, value_name = "PART", value_parser = PossibleValuesParser::new(["head", "tail", "both"]))]
+    pub(crate) keep: Option<String>,
     #[command(flatten)]
     pub(crate) common: PeopleFlags,
-}
-
-/// Which part of a long output to show.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum Keep {
-    #[default]
-    Head,
-    Tail,
-    Both,
-}
-
-impl Keep {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Keep::Head => "head",
-            Keep::Tail => "tail",
-            Keep::Both => "both",
-        }
-    }
-}
-
-/// Replaces clap's parser for numbers, whose errors do not name the valid range.
-fn whole_number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }

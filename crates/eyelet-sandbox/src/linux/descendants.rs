@@ -20,15 +20,12 @@ pub(super) fn signal(signal: Signal) {
     }
 }
 
-/// Kills every descendant, if there is any, and waits at most `time` for their exit.
+/// Kills every descendant, if there is any, and waits at most `time` for their exit: a process that hangs
+/// inside the kernel does not die.
 pub(super) fn kill_all(time: Duration) {
-    if !is_empty() {
-        kill_until_empty(time);
+    if is_empty() {
+        return;
     }
-}
-
-/// Gives up after `time`, because a process that hangs inside the kernel does not die.
-fn kill_until_empty(time: Duration) {
     let until = Instant::now() + time;
     loop {
         // Stop all of them first: none may fork while the others are killed.

@@ -19,9 +19,10 @@ use rustix::process::{
 
 use super::descendants::{self, Reaped};
 use super::guard::Guard;
+use super::setup_failure::SetupFailure;
 use super::sys::Forked;
 use super::{command, namespaces, sys};
-use crate::framing::{framed, take_framed};
+use crate::framing::{framed, send_all, take_framed};
 use crate::message::Message;
 use crate::request::{SandboxRequest, Tier};
 
@@ -32,13 +33,6 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The result of setting up, for the monitor.
 pub(super) type Setup = Result<(), SetupFailure>;
-
-/// Why setting up failed.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct SetupFailure {
-    pub(super) reason: String,
-    pub(super) is_refusal: bool,
-}
 
 pub(super) struct Init<'r> {
     pub(super) request: &'r SandboxRequest,
@@ -74,7 +68,7 @@ impl Init<'_> {
     /// other mounts, and dies with the monitor.
     fn restore_if_orphaned(&mut self) {
         let is_alone = loop {
-            match self.next_request() {
+            match stop_request(&self.channel) {
                 StopRequest::None => break false,
                 StopRequest::Terminate => {}
                 StopRequest::Disconnected => break true,
@@ -82,36 +76,28 @@ impl Init<'_> {
         };
         if let (true, Some(guard), Some(tier)) = (is_alone, self.guard.take(), self.tier) {
             let reverted = guard.restore(self.request, tier);
-            self.report(&Message::Gone(reverted));
+            report(&self.control, &Message::Gone(reverted));
         }
     }
 
     fn set_up(&mut self) -> Setup {
-        let failed = |what: &str, error: io::Error| SetupFailure {
-            reason: format!("{what}: {error}"),
-            is_refusal: false,
-        };
         let is_first = self.tier == Some(Tier::Namespaces);
         let death = if is_first { Signal::KILL } else { Signal::TERM };
         set_parent_process_death_signal(Some(death))
-            .map_err(|error| failed("cannot set the parent death signal", error.into()))?;
+            .map_err(|error| SetupFailure::new("cannot set the parent death signal", error))?;
         if is_first {
-            let entered = self
-                .mapped
-                .map_or(Ok(()), |(user, group)| namespaces::map_user(user, group))
-                .and_then(|()| namespaces::enter(self.request));
-            entered.map_err(|failure| SetupFailure {
-                reason: format!("{}: {}", failure.what, failure.error),
-                is_refusal: failure.is_refusal(),
-            })?;
+            if let Some((user, group)) = self.mapped {
+                namespaces::map_user(user, group)?;
+            }
+            namespaces::enter(self.request)?;
         } else {
             set_child_subreaper(Some(getpid()))
-                .map_err(|error| failed("cannot become a subreaper", error.into()))?;
+                .map_err(|error| SetupFailure::new("cannot become a subreaper", error))?;
         }
         let ready: Setup = Ok(());
         framed(&ready)
             .and_then(|ready| self.channel.write_all(&ready))
-            .map_err(|error| failed("cannot report to the monitor", error))
+            .map_err(|error| SetupFailure::new("cannot report to the monitor", error))
     }
 
     fn supervise(&mut self) -> io::Result<()> {
@@ -124,7 +110,7 @@ impl Init<'_> {
             loop {
                 match descendants::reap() {
                     Reaped::One(pid, status) if pid == command => {
-                        self.report(&Message::Exited(descendants::exit_code(status)));
+                        report(&self.control, &Message::Exited(descendants::exit_code(status)));
                     }
                     Reaped::One(..) => {}
                     Reaped::NoneYet => break,
@@ -141,7 +127,7 @@ impl Init<'_> {
                     return Ok(());
                 }
             }
-            match self.next_request() {
+            match stop_request(&self.channel) {
                 StopRequest::None => {}
                 StopRequest::Terminate if kill_at.is_none() => {
                     descendants::signal(Signal::TERM);
@@ -171,18 +157,14 @@ impl Init<'_> {
         std::fs::File::from(failures).read_to_end(&mut failure)?;
         match take_framed::<Message>(&mut failure)? {
             Some(failure) => {
-                self.report(&failure);
+                report(&self.control, &failure);
                 Ok(None)
             }
             None => {
-                self.report(&Message::Started(self.tier));
+                report(&self.control, &Message::Started(self.tier));
                 Ok(Some(command))
             }
         }
-    }
-
-    fn report(&mut self, message: &Message) {
-        report(&self.control, message);
     }
 
     fn wait(&self, signals: &OwnedFd, time: Option<Duration>) {
@@ -190,10 +172,6 @@ impl Init<'_> {
             [PollFd::new(&self.channel, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
         let timeout = time.and_then(|time| Timespec::try_from(time).ok());
         let _ = rustix::event::poll(&mut fds, timeout.as_ref());
-    }
-
-    fn next_request(&self) -> StopRequest {
-        stop_request(&self.channel)
     }
 }
 
@@ -217,16 +195,7 @@ pub(super) fn stop_request(connection: &UnixStream) -> StopRequest {
 
 /// Sends a message to the caller. Errors are ignored: the caller's exit is noticed elsewhere.
 pub(super) fn report(control: &UnixStream, message: &Message) {
-    use rustix::net::SendFlags;
-    let Ok(bytes) = framed(message) else { return };
-    let mut left = bytes.as_slice();
-    while !left.is_empty() {
-        match rustix::net::send(control, left, SendFlags::NOSIGNAL) {
-            Ok(count) => left = left.get(count..).unwrap_or_default(),
-            Err(Errno::INTR) => {}
-            Err(_) => return,
-        }
-    }
+    let _ = framed(message).map(|bytes| send_all(control, &bytes));
 }
 
 /// Closes this process's copies of the command's outputs: the pipes must close with the command.

@@ -13,7 +13,8 @@ use landlock::{
     Scope,
 };
 
-use super::{layout, resolve};
+use super::layout::Layout;
+use super::{resolve, sys};
 use crate::machine::{MIN_LANDLOCK, SCOPED_LANDLOCK};
 use crate::request::{Network, Policy, SandboxRequest, Strictness, Tier};
 
@@ -29,14 +30,9 @@ const SYSTEM: &[&str] = &[
     "/run", "/sbin", "/snap", "/sys", "/usr", "/var/lib",
 ];
 
-/// The kernel's version of Landlock; 0 if it has none.
-pub(super) fn kernel_abi() -> io::Result<i32> {
-    super::sys::landlock_version()
-}
-
 /// Restricts this process and all its descendants irrevocably.
 pub(super) fn apply(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
-    let kernel = kernel_abi().map_err(|error| format!("Landlock: {error}"))?;
+    let kernel = sys::landlock_version().map_err(|error| format!("Landlock: {error}"))?;
     if kernel < MIN_LANDLOCK {
         // The mounts protect as well; `eyelet doctor` reports that Landlock is missing.
         return match (tier, request.strictness) {
@@ -108,8 +104,7 @@ impl Rules<'_> {
             };
             ruleset = self.allow(ruleset, &root.path, access)?;
         }
-        let layout = layout::Layout::new(self.request, self.tier);
-        if let Some(temp) = layout.private_temp() {
+        if let Some(temp) = Layout::new(self.request, self.tier).private_temp() {
             ruleset = self.allow(ruleset, &temp, all)?;
         }
         if let Some(spill) = &self.request.spill {

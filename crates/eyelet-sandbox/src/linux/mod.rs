@@ -12,6 +12,7 @@ mod privileges;
 mod repositories;
 mod resolve;
 mod seccomp;
+mod setup_failure;
 mod snapshot;
 mod sys;
 mod undo;

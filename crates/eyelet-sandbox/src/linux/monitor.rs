@@ -15,9 +15,10 @@ use rustix::process::{
 };
 
 use super::guard::Guard;
-use super::init::{Init, Setup, SetupFailure, StopRequest, release_outputs, report, stop_request};
+use super::init::{Init, Setup, StopRequest, release_outputs, report, stop_request};
+use super::setup_failure::SetupFailure;
 use super::sys::{self, Forked};
-use super::{descendants, landlock, namespaces, resolve};
+use super::{descendants, namespaces, resolve};
 use crate::framing::read_framed;
 use crate::machine::Machine;
 use crate::message::{Message, Reverted};
@@ -55,12 +56,14 @@ fn run() -> io::Result<()> {
     let started = if is_cwd_removed() { Err(String::new()) } else { start(&request, &control) };
     let reverted = match started {
         Ok(running) => running.watch(&request, &control, &signals),
-        Err(_) if is_cwd_removed() => {
-            report(&control, &Message::NotStarted(libc::ENOENT));
-            Vec::new()
-        }
         Err(reason) => {
-            report(&control, &Message::Unavailable(reason));
+            report(
+                &control,
+                &match is_cwd_removed() {
+                    true => Message::NotStarted(libc::ENOENT),
+                    false => Message::Unavailable(reason),
+                },
+            );
             Vec::new()
         }
     };
@@ -131,24 +134,16 @@ fn start_in(
     request: &SandboxRequest,
     control: &UnixStream,
 ) -> Result<Running, SetupFailure> {
-    let failed = |what: &str, error: io::Error, is_refusal| SetupFailure {
-        reason: format!("{what}: {error}"),
-        is_refusal,
-    };
-    let guard = match tier.filter(|_| request.program.is_some()) {
-        Some(tier) => Some(
-            Guard::new(request, tier)
-                .map_err(|error| failed("cannot record the protected paths", error, false))?,
-        ),
-        None => None,
-    };
+    let failed = |what| move |error: io::Error| SetupFailure::new(what, error);
+    let guarded = tier.filter(|_| request.program.is_some());
+    let guard = guarded.map(|tier| Guard::new(request, tier)).transpose();
+    let guard = guard.map_err(failed("cannot record the protected paths"))?;
     let flags = if tier == Some(Tier::Namespaces) { namespaces::clone_flags(request) } else { 0 };
     let mapped = (flags & libc::CLONE_NEWUSER != 0).then(namespaces::identity);
-    let (channel, theirs) = UnixStream::pair()
-        .map_err(|error| failed("cannot connect to the init process", error, false))?;
-    let control = control
-        .try_clone()
-        .map_err(|error| failed("cannot duplicate the connection to the caller", error, false))?;
+    let (channel, theirs) =
+        UnixStream::pair().map_err(failed("cannot connect to the init process"))?;
+    let control = control.try_clone();
+    let control = control.map_err(failed("cannot duplicate the connection to the caller"))?;
     let init = match sys::fork_into(flags) {
         Ok(Forked::Child) => {
             drop(channel);
@@ -157,10 +152,7 @@ fn start_in(
             Init { request, tier, guard, mapped, control, channel: theirs }.run()
         }
         Ok(Forked::Parent(pid)) => pid,
-        Err(error) => {
-            let is_refusal = namespaces::is_refusal(&error);
-            return Err(failed("cannot create namespaces", error, is_refusal));
-        }
+        Err(error) => return Err(SetupFailure::no_namespaces(&error)),
     };
     drop(theirs);
     match read_framed::<Setup>(&channel) {
@@ -177,7 +169,7 @@ fn start_in(
         Err(error) => {
             let _ = kill_process(init, Signal::KILL);
             reap(init);
-            Err(failed("the init process failed", error, false))
+            Err(SetupFailure::new("the init process failed", error))
         }
     }
 }
@@ -201,10 +193,7 @@ impl Running {
             ];
             let _ = rustix::event::poll(&mut fds, None);
             let has_exited = fds.last().is_some_and(|fd| fd.revents().contains(PollFlags::IN));
-            if has_exited {
-                break;
-            }
-            if sys::next_signal(signals.as_fd()).is_some() {
+            if has_exited || sys::next_signal(signals.as_fd()).is_some() {
                 break;
             }
             match stop_request(control) {
@@ -251,7 +240,7 @@ fn machine(namespaces_refused: Option<String>) -> Machine {
         kernel: system.release().to_string_lossy().into_owned(),
         is_root: rustix::process::geteuid().is_root(),
         namespaces_refused,
-        landlock_abi: landlock::kernel_abi().unwrap_or(0),
+        landlock_abi: sys::landlock_version().unwrap_or(0),
         has_seccomp: rustix::thread::secure_computing_mode().is_ok(),
         has_own_pid_limit: namespaces::has_own_pid_limit(),
     }

@@ -24,48 +24,13 @@ use super::landlock::DEVICES;
 use super::layout::{Layout, TMP};
 use super::privileges::{is_system_administrator, max_processes};
 use super::repositories::{LEADING, Repositories};
-use super::resolve;
-use super::sys;
+use super::setup_failure::SetupFailure;
+use super::{resolve, sys};
 use crate::request::{Network, Place, Policy, SandboxRequest, Tier};
 
 const RECURSIVE: libc::c_int = libc::AT_RECURSIVE;
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
-
-/// A step that failed, and the system's error.
-#[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) what: String,
-    pub(super) error: io::Error,
-}
-
-impl Failure {
-    fn at<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Failure {
-        let what = what.into();
-        move |error| Failure { what, error: error.into() }
-    }
-
-    /// Whether the system forbids or lacks the feature; then the other tier may be tried. Other errors may
-    /// be temporary: then the command is refused, rather than run in a weaker sandbox.
-    pub(super) fn is_refusal(&self) -> bool {
-        is_one_of(&self.error, &[])
-    }
-
-    /// The same failure, but never counted as a refusal.
-    fn not_a_refusal(self) -> Failure {
-        Failure { what: self.what, error: io::Error::other(self.error.to_string()) }
-    }
-}
-
-/// Whether the system refuses new namespaces, possibly because their limit is zero.
-pub(super) fn is_refusal(error: &io::Error) -> bool {
-    is_one_of(error, &[Errno::USERS, Errno::NOSPC])
-}
-
-fn is_one_of(error: &io::Error, others: &[Errno]) -> bool {
-    let refusals = [Errno::PERM, Errno::ACCESS, Errno::NOSYS, Errno::INVAL, Errno::OPNOTSUPP];
-    let number = error.raw_os_error();
-    refusals.iter().chain(others).any(|refusal| Some(refusal.raw_os_error()) == number)
-}
+const REPLACED: &str = "it was replaced after the check";
 
 /// The `clone` flags of the namespaces that the request needs.
 pub(super) fn clone_flags(request: &SandboxRequest) -> libc::c_int {
@@ -80,9 +45,9 @@ pub(super) fn clone_flags(request: &SandboxRequest) -> libc::c_int {
 }
 
 /// Maps user and group to themselves in a new user namespace. Both are the IDs outside of it.
-pub(super) fn map_user(user: u32, group: u32) -> Result<(), Failure> {
+pub(super) fn map_user(user: u32, group: u32) -> Result<(), SetupFailure> {
     let write = |file: &str, text: &str| {
-        fs::write(file, text).map_err(Failure::at(format!("cannot write {file}")))
+        fs::write(file, text).map_err(SetupFailure::at(format!("cannot write {file}")))
     };
     write("/proc/self/setgroups", "deny")?;
     write("/proc/self/uid_map", &format!("{user} {user} 1"))?;
@@ -95,15 +60,16 @@ pub(super) fn identity() -> (u32, u32) {
 }
 
 /// Mounts everything. This process must be the first in its namespaces.
-pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
+pub(super) fn enter(request: &SandboxRequest) -> Result<(), SetupFailure> {
     let layout = Layout::new(request, Tier::Namespaces);
     let here = rustix::process::getcwd(Vec::new())
-        .map_err(Failure::at("cannot open the working directory"))?;
+        .map_err(SetupFailure::at("cannot open the working directory"))?;
     let here = PathBuf::from(std::ffi::OsString::from_vec(here.into_bytes()));
-    let before = rustix::fs::stat(".").map_err(Failure::at("cannot open the working directory"))?;
+    let before =
+        rustix::fs::stat(".").map_err(SetupFailure::at("cannot open the working directory"))?;
 
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .map_err(Failure::at("cannot make mounts private"))?;
+        .map_err(SetupFailure::at("cannot make mounts private"))?;
     let mut roots = request.roots.iter().map(DetachedMount::new).collect::<Result<Vec<_>, _>>()?;
     // Parents first: no root may cover another.
     roots.sort_by_key(|root| root.path.components().count());
@@ -115,7 +81,7 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
 
     let everything = READ_ONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
     sys::add_mount_attributes(CWD, c"/", RECURSIVE, everything)
-        .map_err(Failure::at("cannot make mounts read-only"))?;
+        .map_err(SetupFailure::at("cannot make mounts read-only"))?;
     if let Some(temp) = temp {
         temp.restrict(libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV)?;
         let target = if layout.covers_tmp { Path::new(TMP) } else { &temp.path };
@@ -141,7 +107,8 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
     mount_dev(&devices)?;
     mount_proc()?;
     if request.network == Network::Off {
-        sys::bring_up_loopback().map_err(Failure::at("cannot bring up the loopback interface"))?;
+        sys::bring_up_loopback()
+            .map_err(SetupFailure::at("cannot bring up the loopback interface"))?;
     }
     protect(request)?;
     for path in &request.hidden {
@@ -149,16 +116,13 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), Failure> {
     }
 
     let inside = layout.inside(&here);
-    std::env::set_current_dir(&inside).map_err(|error| {
-        Failure::at(format!("cannot enter {}", inside.display()))(error).not_a_refusal()
-    })?;
-    let after = rustix::fs::stat(".").map_err(Failure::at("cannot open the working directory"))?;
+    std::env::set_current_dir(&inside)
+        .map_err(|error| SetupFailure::new(&format!("cannot enter {}", inside.display()), error))?;
+    let after =
+        rustix::fs::stat(".").map_err(SetupFailure::at("cannot open the working directory"))?;
     if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino) {
-        let error = io::Error::other("it was replaced after the check");
-        return Err(Failure {
-            what: format!("cannot use the working directory {}", inside.display()),
-            error,
-        });
+        let what = format!("cannot use the working directory {}", inside.display());
+        return Err(SetupFailure::new(&what, REPLACED));
     }
     Ok(())
 }
@@ -171,55 +135,53 @@ struct DetachedMount {
 }
 
 impl DetachedMount {
-    fn new(place: &Place) -> Result<Self, Failure> {
+    fn new(place: &Place) -> Result<Self, SetupFailure> {
         let path = place.path.clone();
         if path.parent().is_none() {
-            let error = io::Error::other("it would make every file writable");
-            return Err(Failure { what: "cannot use the root `/`".to_owned(), error });
+            let why = "it would make every file writable";
+            return Err(SetupFailure::new("cannot use the root `/`", why));
         }
         let tree = copy(&path)?;
         let found = rustix::fs::fstat(&tree)
-            .map_err(Failure::at(format!("cannot open {}", path.display())))?;
+            .map_err(SetupFailure::at(format!("cannot open {}", path.display())))?;
         if (found.st_dev, found.st_ino) != place.identity {
-            let error = io::Error::other("it was replaced after the check");
-            return Err(Failure { what: format!("cannot use {}", path.display()), error });
+            return Err(SetupFailure::new(&format!("cannot use {}", path.display()), REPLACED));
         }
         Ok(DetachedMount { path, identity: place.identity, tree })
     }
 
-    fn restrict(&self, attributes: u64) -> Result<(), Failure> {
+    fn restrict(&self, attributes: u64) -> Result<(), SetupFailure> {
         let flags = libc::AT_EMPTY_PATH | RECURSIVE;
         sys::add_mount_attributes(self.tree.as_fd(), c"", flags, attributes)
-            .map_err(Failure::at(format!("cannot restrict {}", self.path.display())))
+            .map_err(SetupFailure::at(format!("cannot restrict {}", self.path.display())))
     }
 
     /// Mounts the directory at its original path. If the private temp directory covers `/tmp`, creates
     /// the path there first.
-    fn attach(self, layout: &Layout<'_>) -> Result<(), Failure> {
-        let failed =
-            |error| Failure { what: format!("cannot mount {}", self.path.display()), error };
+    fn attach(self, layout: &Layout<'_>) -> Result<(), SetupFailure> {
+        let what = format!("cannot mount {}", self.path.display());
         let below_tmp = self.path.strip_prefix(TMP).ok().filter(|_| layout.covers_tmp);
         let target = match below_tmp {
-            Some(below) => make_path(below).map_err(|error| failed(error).not_a_refusal())?,
+            Some(below) => make_path(below).map_err(|error| SetupFailure::new(&what, error))?,
             None => {
-                let target = open_without_links(&self.path).map_err(failed)?;
-                let found = rustix::fs::fstat(&target).map_err(|error| failed(error.into()))?;
+                let target = open_without_links(&self.path).map_err(SetupFailure::at(&what))?;
+                let found = rustix::fs::fstat(&target).map_err(SetupFailure::at(&what))?;
                 if (found.st_dev, found.st_ino) != self.identity {
-                    return Err(failed(io::Error::other("it was replaced after the check")));
+                    return Err(SetupFailure::new(&what, REPLACED));
                 }
                 target
             }
         };
-        move_onto(&self.tree, target.as_fd()).map_err(failed)
+        move_onto(&self.tree, target.as_fd()).map_err(SetupFailure::at(what))
     }
 }
 
-fn copy(path: &Path) -> Result<OwnedFd, Failure> {
+fn copy(path: &Path) -> Result<OwnedFd, SetupFailure> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE
         | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
-    open_tree(CWD, path, flags).map_err(Failure::at(format!("cannot open {}", path.display())))
+    open_tree(CWD, path, flags).map_err(SetupFailure::at(format!("cannot open {}", path.display())))
 }
 
 fn move_onto(tree: &OwnedFd, target: BorrowedFd<'_>) -> io::Result<()> {
@@ -227,10 +189,10 @@ fn move_onto(tree: &OwnedFd, target: BorrowedFd<'_>) -> io::Result<()> {
     Ok(move_mount(tree, "", target, "", flags)?)
 }
 
-fn mount_tree(tree: &OwnedFd, target: &Path) -> Result<(), Failure> {
-    let failed = |error| Failure { what: format!("cannot mount {}", target.display()), error };
-    let handle = open_without_links(target).map_err(failed)?;
-    move_onto(tree, handle.as_fd()).map_err(failed)
+fn mount_tree(tree: &OwnedFd, target: &Path) -> Result<(), SetupFailure> {
+    open_without_links(target)
+        .and_then(|handle| move_onto(tree, handle.as_fd()))
+        .map_err(SetupFailure::at(format!("cannot mount {}", target.display())))
 }
 
 fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
@@ -260,7 +222,7 @@ fn make_path(below: &Path) -> io::Result<OwnedFd> {
     Ok(here)
 }
 
-fn devices() -> Result<Vec<(&'static str, OwnedFd)>, Failure> {
+fn devices() -> Result<Vec<(&'static str, OwnedFd)>, SetupFailure> {
     let mut devices = Vec::new();
     for name in DEVICES {
         let path = Path::new("/dev").join(name);
@@ -271,15 +233,20 @@ fn devices() -> Result<Vec<(&'static str, OwnedFd)>, Failure> {
     Ok(devices)
 }
 
-fn mount_new(kind: &str, target: &str, flags: MountFlags, options: &str) -> Result<(), Failure> {
+fn mount_new(
+    kind: &str,
+    target: &str,
+    flags: MountFlags,
+    options: &str,
+) -> Result<(), SetupFailure> {
     let failed = || format!("cannot mount {kind} at {target}");
-    let options = CString::new(options).map_err(Failure::at(failed()))?;
-    mount(kind, target, kind, flags, options.as_c_str()).map_err(Failure::at(failed()))
+    let options = CString::new(options).map_err(SetupFailure::at(failed()))?;
+    mount(kind, target, kind, flags, options.as_c_str()).map_err(SetupFailure::at(failed()))
 }
 
 /// Mounts a private `/dev` that has only the harmless devices.
-fn mount_dev(devices: &[(&str, OwnedFd)]) -> Result<(), Failure> {
-    let failed = || Failure::at("cannot set up /dev");
+fn mount_dev(devices: &[(&str, OwnedFd)]) -> Result<(), SetupFailure> {
+    let failed = || SetupFailure::at("cannot set up /dev");
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_new("tmpfs", "/dev", flags, "mode=0755,size=64k")?;
     for (name, tree) in devices {
@@ -306,17 +273,17 @@ fn mount_dev(devices: &[(&str, OwnedFd)]) -> Result<(), Failure> {
 }
 
 /// Mounts a private `/proc`, and limits the number of processes.
-fn mount_proc() -> Result<(), Failure> {
+fn mount_proc() -> Result<(), SetupFailure> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount_new("proc", "/proc", flags, "")?;
     if has_own_pid_limit() {
         let most = max_processes().to_string();
         fs::write("/proc/sys/kernel/pid_max", most)
-            .map_err(Failure::at("cannot limit the number of processes"))?;
+            .map_err(SetupFailure::at("cannot limit the number of processes"))?;
     }
     // Otherwise root could change kernel settings.
     sys::add_mount_attributes(CWD, c"/proc", 0, READ_ONLY)
-        .map_err(Failure::at("cannot make /proc read-only"))
+        .map_err(SetupFailure::at("cannot make /proc read-only"))
 }
 
 /// Whether `pid_max` applies per process namespace. Before Linux 6.14 it applies to the whole machine
@@ -330,13 +297,12 @@ pub(super) fn has_own_pid_limit() -> bool {
 
 /// Makes existing protected paths in the roots read-only. Also mounts each repository's directory on
 /// itself: a command cannot move a mount point away and create another directory under its name.
-fn protect(request: &SandboxRequest) -> Result<(), Failure> {
+fn protect(request: &SandboxRequest) -> Result<(), SetupFailure> {
     if request.policy != Policy::WorkspaceWrite {
         return Ok(());
     }
     let repositories = Repositories::of(request)
-        .map_err(Failure::at("cannot find the repositories"))
-        .map_err(Failure::not_a_refusal)?;
+        .map_err(|error| SetupFailure::new("cannot find the repositories", error))?;
     for folder in &repositories.folders {
         mount_tree(&copy(folder)?, folder)?;
     }
@@ -359,7 +325,7 @@ fn protect(request: &SandboxRequest) -> Result<(), Failure> {
 
 /// Makes one protected path read-only. Protects the target of a symlink; changes to the symlink itself
 /// are reverted later.
-fn make_read_only(request: &SandboxRequest, path: &Path) -> Result<(), Failure> {
+fn make_read_only(request: &SandboxRequest, path: &Path) -> Result<(), SetupFailure> {
     let Some(real) = real(path)? else { return Ok(()) };
     if !request.roots.iter().any(|root| real.starts_with(&root.path)) {
         return Ok(());
@@ -367,31 +333,29 @@ fn make_read_only(request: &SandboxRequest, path: &Path) -> Result<(), Failure> 
     let tree = copy(&real)?;
     let flags = libc::AT_EMPTY_PATH | RECURSIVE;
     sys::add_mount_attributes(tree.as_fd(), c"", flags, READ_ONLY)
-        .map_err(Failure::at(format!("cannot protect {}", real.display())))?;
+        .map_err(SetupFailure::at(format!("cannot protect {}", real.display())))?;
     mount_tree(&tree, &real)
 }
 
 /// The path without symlinks, if it exists.
-fn real(path: &Path) -> Result<Option<PathBuf>, Failure> {
-    resolve::real(path).map_err(|error| {
-        Failure::at(format!("cannot open {}", path.display()))(error).not_a_refusal()
-    })
+fn real(path: &Path) -> Result<Option<PathBuf>, SetupFailure> {
+    resolve::real(path)
+        .map_err(|error| SetupFailure::new(&format!("cannot open {}", path.display()), error))
 }
 
 /// Covers a file or directory with an empty one.
-fn hide(path: &Path) -> Result<(), Failure> {
+fn hide(path: &Path) -> Result<(), SetupFailure> {
     // A missing or inaccessible path needs no cover.
     let Some(real) = real(path)? else { return Ok(()) };
-    let found = resolve::at(&real).map_err(|error| {
-        Failure::at(format!("cannot open {}", real.display()))(error).not_a_refusal()
-    })?;
+    let found = resolve::at(&real)
+        .map_err(|error| SetupFailure::new(&format!("cannot open {}", real.display()), error))?;
     let Some(found) = found else { return Ok(()) };
     if found.is_dir() {
         let flags =
             MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
         let target = real.to_string_lossy();
         mount("tmpfs", real.as_path(), "tmpfs", flags, c"mode=0555,size=4k")
-            .map_err(Failure::at(format!("cannot hide {target}")))
+            .map_err(SetupFailure::at(format!("cannot hide {target}")))
     } else {
         mount_tree(&copy(Path::new("/dev/null"))?, &real)
     }

@@ -93,19 +93,14 @@ pub(super) fn apply(tier: Tier, network: Network) -> Result<(), seccompiler::Err
         add(&mut rules, libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
     }
     if network == Network::Off {
-        let families: &[libc::c_int] = match tier {
+        match tier {
             // The network namespace has only the loopback interface.
-            Tier::Namespaces => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
-            Tier::Landlock => &[],
-        };
-        let others: Vec<_> = families
-            .iter()
-            .map(|family| (0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())))
-            .collect();
-        if others.is_empty() {
-            rules.insert(libc::SYS_socket, Vec::new());
-        } else {
-            add(&mut rules, libc::SYS_socket, &others)?;
+            Tier::Namespaces => {
+                let others = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]
+                    .map(|family| (0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
+                add(&mut rules, libc::SYS_socket, &others)?;
+            }
+            Tier::Landlock => rules.extend([(libc::SYS_socket, Vec::new())]),
         }
         // A datagram socket of a pair could still be connected to any path.
         let kind = u64::from(libc::SOCK_DGRAM.unsigned_abs());

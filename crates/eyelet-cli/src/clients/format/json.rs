@@ -4,8 +4,7 @@ use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value, json};
 
-use super::change::Change;
-use crate::clients::entry::NAME;
+use crate::clients::entry::{Change, NAME};
 
 /// The extensions of JSON that the clients accept.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -85,13 +84,9 @@ fn put_on_one_line(text: &str, path: &[&str], key: &str, value: &Value) -> Optio
 pub(super) fn snippet(change: &Change) -> String {
     let file = json!({ change.servers: { NAME: entry(change) } });
     // The same layout as that of `merge`.
-    CstRootNode::parse("", &OPTIONS).map_or_else(
-        |_| format!("{file:#}\n"),
-        |root| {
-            root.set_value(input(&file));
-            format!("{}\n", root.to_string().trim_end())
-        },
-    )
+    let Ok(root) = parse("") else { return format!("{file:#}\n") };
+    root.set_value(input(&file));
+    format!("{}\n", root.to_string().trim_end())
 }
 
 fn parse(text: &str) -> Result<CstRootNode, String> {

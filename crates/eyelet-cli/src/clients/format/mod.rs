@@ -1,6 +1,5 @@
 //! The formats of the clients' files: reading a file, merging an entry into it, printing an entry.
 
-mod change;
 mod json;
 mod toml;
 mod yaml;
@@ -8,8 +7,7 @@ mod yaml;
 use serde_json::{Map, Value, json};
 
 use crate::clients::client_list::Format;
-use crate::clients::entry::{self, Field, NAME};
-use change::Change;
+use crate::clients::entry::{self, Change, Field, NAME};
 
 impl Format {
     /// Parses a file; an empty one is an empty object.

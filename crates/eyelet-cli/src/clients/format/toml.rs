@@ -1,10 +1,11 @@
 //! TOML.
 
+use serde::Serialize as _;
 use serde_json::Value;
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
+use toml_edit::ser::ValueSerializer;
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, value};
 
-use super::change::Change;
-use crate::clients::entry::NAME;
+use crate::clients::entry::{Change, NAME};
 
 pub(super) fn read(text: &str) -> Result<Value, String> {
     toml_edit::de::from_str(text).map_err(|error| format!("invalid TOML: {}", error.message()))
@@ -71,14 +72,6 @@ fn table<'t>(
 }
 
 fn item(json: &Value) -> Result<Item, String> {
-    match json {
-        Value::String(text) => Ok(value(text)),
-        Value::Bool(flag) => Ok(value(*flag)),
-        Value::Array(values) => {
-            Ok(value(values.iter().filter_map(Value::as_str).collect::<Array>()))
-        }
-        Value::Null | Value::Number(_) | Value::Object(_) => {
-            Err("unsupported value in the entry".to_owned())
-        }
-    }
+    let serialized = json.serialize(ValueSerializer::new());
+    serialized.map(value).map_err(|error| format!("unsupported value in the entry: {error}"))
 }

@@ -3,8 +3,7 @@
 use saphyr::{LoadableYamlNode as _, Scalar, Yaml};
 use serde_json::{Map, Value};
 
-use super::change::Change;
-use crate::clients::entry::NAME;
+use crate::clients::entry::{Change, NAME};
 
 pub(super) fn read(text: &str) -> Result<Value, String> {
     let documents = Yaml::load_from_str(text).map_err(|error| format!("invalid YAML: {error}"))?;
