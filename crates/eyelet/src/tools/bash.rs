@@ -164,51 +164,23 @@ impl Tool for Bash {
 }
 
 fn limits() -> Vec<Limit> {
-    let seconds = "seconds";
-    let bytes = "bytes";
     vec![
-        Limit {
-            what: "output shown of stdout and stderr, each",
-            value: MAX_STREAM_BYTES as u64,
-            unit: bytes,
-            beyond: "truncated at a character boundary; saved in full to a file named in the reply",
-        },
-        Limit {
-            what: "default of `timeout_secs`",
-            value: DEFAULT_TIMEOUT_SECS,
-            unit: seconds,
-            beyond: "the command is killed; its output so far is returned, `timed_out` is true",
-        },
-        Limit {
-            what: "maximum of `timeout_secs`",
-            value: MAX_TIMEOUT_SECS,
-            unit: seconds,
-            beyond: "reduced to this value",
-        },
-        Limit {
-            what: "length of `command`",
-            value: MAX_COMMAND_BYTES as u64,
-            unit: bytes,
-            beyond: "`too_large`; write it to a file and run that",
-        },
-        Limit {
-            what: "one file of saved output",
-            value: MAX_FILE_BYTES,
-            unit: bytes,
-            beyond: "only the start is saved; the reply says how many bytes",
-        },
-        Limit {
-            what: "all saved output of a session",
-            value: MAX_SESSION_BYTES,
-            unit: bytes,
-            beyond: "the oldest files are removed",
-        },
-        Limit {
-            what: "age of output saved by the command line",
-            value: MAX_AGE_SECS as u64 / 3600,
-            unit: "hours",
-            beyond: "removed at the next start",
-        },
+        Limit::new("output shown of stdout and stderr, each", MAX_STREAM_BYTES as u64, "bytes")
+            .beyond(
+                "truncated at a character boundary; saved in full to a file named in the reply",
+            ),
+        Limit::new("default of `timeout_secs`", DEFAULT_TIMEOUT_SECS, "seconds")
+            .beyond("the command is killed; its output so far is returned, `timed_out` is true"),
+        Limit::new("maximum of `timeout_secs`", MAX_TIMEOUT_SECS, "seconds")
+            .beyond("reduced to this value"),
+        Limit::new("length of `command`", MAX_COMMAND_BYTES as u64, "bytes")
+            .beyond("`too_large`; write it to a file and run that"),
+        Limit::new("one file of saved output", MAX_FILE_BYTES, "bytes")
+            .beyond("only the start is saved; the reply says how many bytes"),
+        Limit::new("all saved output of a session", MAX_SESSION_BYTES, "bytes")
+            .beyond("the oldest files are removed"),
+        Limit::new("age of output saved by the command line", MAX_AGE_SECS as u64 / 3600, "hours")
+            .beyond("removed at the next start"),
     ]
 }
 

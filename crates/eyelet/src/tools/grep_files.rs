@@ -148,30 +148,18 @@ impl Tool for GrepFiles {
             load: Load::Walk,
             counts: "files searched",
             limits: vec![
-                Limit {
-                    what: "files per page, by default",
-                    value: DEFAULT_LIMIT,
-                    unit: "files",
-                    beyond: "continue with offset",
-                },
-                Limit {
-                    what: "files per page, maximum",
-                    value: MAX_LIMIT,
-                    unit: "files",
-                    beyond: "a higher limit is reduced to this; continue with offset",
-                },
-                Limit {
-                    what: "length of a pattern or glob",
-                    value: MAX_PATTERN_BYTES as u64,
-                    unit: "bytes",
-                    beyond: "fails with `invalid_input`",
-                },
-                Limit {
-                    what: "length of a line that must be searched in memory",
-                    value: MAX_LINE_BYTES as u64,
-                    unit: "bytes",
-                    beyond: "the rest of the file is skipped",
-                },
+                Limit::new("files per page, by default", DEFAULT_LIMIT, "files")
+                    .beyond("continue with offset"),
+                Limit::new("files per page, maximum", MAX_LIMIT, "files")
+                    .beyond("a higher limit is reduced to this; continue with offset"),
+                Limit::new("length of a pattern or glob", MAX_PATTERN_BYTES as u64, "bytes")
+                    .beyond("fails with `invalid_input`"),
+                Limit::new(
+                    "length of a line that must be searched in memory",
+                    MAX_LINE_BYTES as u64,
+                    "bytes",
+                )
+                .beyond("the rest of the file is skipped"),
             ],
         }
     }

@@ -124,24 +124,12 @@ impl Tool for ListDir {
             load: Load::Walk,
             counts: "entries read",
             limits: vec![
-                Limit {
-                    what: "entries per page, by default",
-                    value: DEFAULT_LIMIT,
-                    unit: "entries",
-                    beyond: "reports `More than N entries found`; continue with offset",
-                },
-                Limit {
-                    what: "levels, by default",
-                    value: DEFAULT_DEPTH,
-                    unit: "levels",
-                    beyond: "deeper entries are not listed; increase depth",
-                },
-                Limit {
-                    what: "length of a name",
-                    value: MAX_ENTRY_LENGTH as u64,
-                    unit: "bytes",
-                    beyond: "the name is truncated",
-                },
+                Limit::new("entries per page, by default", DEFAULT_LIMIT, "entries")
+                    .beyond("reports `More than N entries found`; continue with offset"),
+                Limit::new("levels, by default", DEFAULT_DEPTH, "levels")
+                    .beyond("deeper entries are not listed; increase depth"),
+                Limit::new("length of a name", MAX_ENTRY_LENGTH as u64, "bytes")
+                    .beyond("the name is truncated"),
             ],
         }
     }

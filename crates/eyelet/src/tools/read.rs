@@ -196,24 +196,12 @@ impl Tool for Read {
             load: Load::Read,
             counts: "bytes read",
             limits: vec![
-                Limit {
-                    what: "lines per page",
-                    value: MAX_LINES,
-                    unit: "lines",
-                    beyond: "`truncated` is true; continue with offset",
-                },
-                Limit {
-                    what: "length of a line",
-                    value: MAX_LINE_LENGTH as u64,
-                    unit: "characters",
-                    beyond: "the line is truncated; continue with column",
-                },
-                Limit {
-                    what: "size of an image",
-                    value: MAX_IMAGE_BYTES,
-                    unit: "bytes",
-                    beyond: "fails with `too_large`",
-                },
+                Limit::new("lines per page", MAX_LINES, "lines")
+                    .beyond("`truncated` is true; continue with offset"),
+                Limit::new("length of a line", MAX_LINE_LENGTH as u64, "characters")
+                    .beyond("the line is truncated; continue with column"),
+                Limit::new("size of an image", MAX_IMAGE_BYTES, "bytes")
+                    .beyond("fails with `too_large`"),
             ],
         }
     }
