@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 pub use super::bash_report::BashReport;
+use super::input_schema::{object, string, whole_number};
 use crate::args;
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, Hint, ToolError};
@@ -84,35 +85,23 @@ impl Tool for Bash {
                  is killed when it ends or reaches timeout_secs. To list directories, search or \
                  read files, use list_dir, grep_files and read instead."
             ),
-            input_schema: json!({
-                "type": "object",
-                "properties": {
-                    "command": {
-                        "type": "string",
-                        "description": "Command line to run."
-                    },
-                    "timeout_secs": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": format!(
-                            "Time limit in seconds. Default {DEFAULT_TIMEOUT_SECS}, maximum \
-                             {MAX_TIMEOUT_SECS}."
-                        )
-                    },
-                    "cwd": {
-                        "type": "string",
-                        "description": "Directory to run in. Defaults to the working directory."
-                    },
+            input_schema: object(
+                "command",
+                json!({
+                    "command": string("Command line to run."),
+                    "timeout_secs": whole_number(&format!(
+                        "Time limit in seconds. Default {DEFAULT_TIMEOUT_SECS}, maximum \
+                         {MAX_TIMEOUT_SECS}."
+                    )),
+                    "cwd": string("Directory to run in. Defaults to the working directory."),
                     "keep": {
                         "type": "string",
                         "enum": ["head", "tail", "both"],
                         "description": "Which part of a long stream to show: the start, the end, \
                                         or half of each."
                     }
-                },
-                "required": ["command"],
-                "additionalProperties": false
-            }),
+                }),
+            ),
             read_only: false,
             load: Load::Command,
             counts: "bytes printed",

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
+use super::input_schema::{object, string, whole_number};
 use crate::args;
 use crate::cancel::{Stop, StopCheck};
 use crate::context::{SearchEngine, TurnContext};
@@ -111,39 +112,22 @@ impl Tool for GrepFiles {
                  with (?i). If a page is full, continue with offset increased by the number of \
                  files returned. To see the matching lines, use read."
             ),
-            input_schema: json!({
-                "type": "object",
-                "properties": {
-                    "pattern": {
-                        "type": "string",
-                        "description": "Regular expression in ripgrep's syntax."
-                    },
-                    "include": {
-                        "type": "string",
-                        "description": "Glob of the files to search, such as *.rs or *.{ts,tsx}; \
-                                        a leading ! excludes files, as in !*.md."
-                    },
-                    "path": {
-                        "type": "string",
-                        "description": "Directory or file to search. Default: the working directory."
-                    },
-                    "limit": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": format!(
-                            "Maximum number of files to return. Default {DEFAULT_LIMIT}, maximum \
-                             {MAX_LIMIT}."
-                        )
-                    },
-                    "offset": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": "First match to return, counting from 1. Default 1."
-                    }
-                },
-                "required": ["pattern"],
-                "additionalProperties": false
-            }),
+            input_schema: object(
+                "pattern",
+                json!({
+                    "pattern": string("Regular expression in ripgrep's syntax."),
+                    "include": string(
+                        "Glob of the files to search, such as *.rs or *.{ts,tsx}; \
+                         a leading ! excludes files, as in !*.md."
+                    ),
+                    "path": string("Directory or file to search. Default: the working directory."),
+                    "limit": whole_number(&format!(
+                        "Maximum number of files to return. Default {DEFAULT_LIMIT}, maximum \
+                         {MAX_LIMIT}."
+                    )),
+                    "offset": whole_number("First match to return, counting from 1. Default 1.")
+                }),
+            ),
             read_only: true,
             load: Load::Walk,
             counts: "files searched",

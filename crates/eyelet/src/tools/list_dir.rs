@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
+use super::input_schema::{object, string, whole_number};
 use crate::args;
 use crate::cancel::StopCheck;
 use crate::context::TurnContext;
@@ -89,37 +90,20 @@ impl Tool for ListDir {
                  If the last line is `More than N entries found`, continue with offset increased \
                  by N. To search file contents, use grep_files."
             ),
-            input_schema: json!({
-                "type": "object",
-                "properties": {
-                    "dir_path": {
-                        "type": "string",
-                        "description": "Absolute path of the directory."
-                    },
-                    "offset": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": "First entry to return, counting from 1. Default 1."
-                    },
-                    "limit": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": format!(
-                            "Maximum number of entries to return. Default {DEFAULT_LIMIT}."
-                        )
-                    },
-                    "depth": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": format!(
-                            "Number of levels to list; 1 lists only the directory's own entries. \
-                             Default {DEFAULT_DEPTH}."
-                        )
-                    }
-                },
-                "required": ["dir_path"],
-                "additionalProperties": false
-            }),
+            input_schema: object(
+                "dir_path",
+                json!({
+                    "dir_path": string("Absolute path of the directory."),
+                    "offset": whole_number("First entry to return, counting from 1. Default 1."),
+                    "limit": whole_number(&format!(
+                        "Maximum number of entries to return. Default {DEFAULT_LIMIT}."
+                    )),
+                    "depth": whole_number(&format!(
+                        "Number of levels to list; 1 lists only the directory's own entries. \
+                         Default {DEFAULT_DEPTH}."
+                    ))
+                }),
+            ),
             read_only: true,
             load: Load::Walk,
             counts: "entries read",

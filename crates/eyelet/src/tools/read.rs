@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::input_schema::{object, string, whole_number};
 use crate::args;
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
@@ -163,35 +164,20 @@ impl Tool for Read {
                  output. To list a directory, use list_dir.",
                 next = MAX_LINE_LENGTH + 1,
             ),
-            input_schema: json!({
-                "type": "object",
-                "properties": {
-                    "path": {
-                        "type": "string",
-                        "description": "Path of the file, absolute or relative to the working directory."
-                    },
-                    "offset": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": "First line to return, counting from 1. Default 1."
-                    },
-                    "limit": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": format!(
-                            "Maximum number of lines to return. Default and maximum {MAX_LINES}."
-                        )
-                    },
-                    "column": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": "First character to return of each line, counting from 1. \
-                                        Default 1."
-                    }
-                },
-                "required": ["path"],
-                "additionalProperties": false
-            }),
+            input_schema: object(
+                "path",
+                json!({
+                    "path": string("Path of the file, absolute or relative to the working directory."),
+                    "offset": whole_number("First line to return, counting from 1. Default 1."),
+                    "limit": whole_number(&format!(
+                        "Maximum number of lines to return. Default and maximum {MAX_LINES}."
+                    )),
+                    "column": whole_number(
+                        "First character to return of each line, counting from 1. \
+                         Default 1."
+                    )
+                }),
+            ),
             read_only: true,
             load: Load::Read,
             counts: "bytes read",
