@@ -69,13 +69,9 @@ impl Tool for Bash {
     type Args = BashArgs;
     type Report = BashReport;
 
-    fn name(&self) -> &'static str {
-        "bash"
-    }
-
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: self.name(),
+            name: "bash",
             title: "Run a command",
             description: format!(
                 "Runs a command with bash -c and returns its exit code, stdout and stderr. Shows at \

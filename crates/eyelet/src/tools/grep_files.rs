@@ -96,13 +96,9 @@ impl Tool for GrepFiles {
     type Args = GrepFilesArgs;
     type Report = GrepFilesReport;
 
-    fn name(&self) -> &'static str {
-        "grep_files"
-    }
-
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: self.name(),
+            name: "grep_files",
             title: "Find files by content",
             description: format!(
                 "Searches file contents for a regular expression and returns the paths of the \

@@ -75,13 +75,9 @@ impl Tool for ListDir {
     type Args = ListDirArgs;
     type Report = ListDirReport;
 
-    fn name(&self) -> &'static str {
-        "list_dir"
-    }
-
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: self.name(),
+            name: "list_dir",
             title: "List a directory",
             description: format!(
                 "Lists the entries of a directory, by default {DEFAULT_DEPTH} levels deep and \

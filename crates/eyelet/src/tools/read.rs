@@ -148,13 +148,9 @@ impl Tool for Read {
     type Args = ReadArgs;
     type Report = ReadReport;
 
-    fn name(&self) -> &'static str {
-        "read"
-    }
-
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: self.name(),
+            name: "read",
             title: "Read a file",
             description: format!(
                 "Reads a text file and returns up to {MAX_LINES} lines and the total number of \
