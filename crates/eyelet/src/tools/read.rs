@@ -16,7 +16,7 @@ use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Attachment, Report};
 use crate::paths::confined_path::OpenFailure;
 use crate::text::escape;
-use crate::text::image_type::{self, ImageKind};
+use crate::text::image_type;
 use crate::text::line_page::{PageLines, PageRequest};
 use crate::text::reply_budget::ReplyBudget;
 use crate::text::truncate;
@@ -222,7 +222,7 @@ impl Tool for Read {
         let mut start = [0; image_type::MAGIC_BYTES];
         let start = file.read_at(0, &mut start).map_err(|error| unreadable(&args.path, &error))?;
         match start.and_then(image_type::detect) {
-            Some(kind) => read_image(args.path, kind, &file).map(ReadReport::Image),
+            Some(mime_type) => read_image(args.path, mime_type, &file).map(ReadReport::Image),
             None => read_text(args.path, page, &file, turn).map(ReadReport::Text),
         }
     }
@@ -337,7 +337,11 @@ fn read_text(
     })
 }
 
-fn read_image(path: String, kind: ImageKind, file: &RegularFile) -> Result<Image, ToolError> {
+fn read_image(
+    path: String,
+    mime_type: &'static str,
+    file: &RegularFile,
+) -> Result<Image, ToolError> {
     let mut data = Vec::new();
     let mut buffer = vec![0; CHUNK_BYTES];
     while data.len() as u64 <= MAX_IMAGE_BYTES && file.size() <= Some(MAX_IMAGE_BYTES) {
@@ -345,7 +349,7 @@ fn read_image(path: String, kind: ImageKind, file: &RegularFile) -> Result<Image
         match piece.map_err(|error| unreadable(&path, &error))? {
             Some(piece) => data.extend_from_slice(piece),
             None => {
-                let (mime_type, bytes) = (kind.mime_type(), data.len() as u64);
+                let bytes = data.len() as u64;
                 return Ok(Image { path, r#type: "image", mime_type, bytes, data });
             }
         }
