@@ -15,6 +15,7 @@ use crate::output::{Report, TextData};
 use crate::paths::confined_path::{ConfinedPath, OpenFailure};
 use crate::search::embedded;
 use crate::search::long_lines::MAX_LINE_BYTES;
+pub use crate::search::outcome::SkippedFiles;
 use crate::search::outcome::{SearchCounts, SearchFailure};
 use crate::search::query::Query;
 use crate::search::rg_process;
@@ -79,17 +80,6 @@ pub struct GrepFilesReport {
     pub skipped: SkippedFiles,
     /// How many bytes of paths did not fit into the reply budget.
     pub withheld_bytes: u64,
-}
-
-/// How many files and directories were skipped, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SkippedFiles {
-    /// Files that could not be opened or read.
-    pub unreadable: u64,
-    /// Files whose name is not UTF-8.
-    pub not_utf8: u64,
-    /// Files with a line that is too long to search in memory.
-    pub line_too_long: u64,
 }
 
 impl Tool for GrepFiles {
@@ -193,12 +183,9 @@ impl Tool for GrepFiles {
             files,
             offset,
             next_offset,
-            searched: counts.searched,
-            skipped: SkippedFiles {
-                unreadable: counts.unreadable,
-                not_utf8: counts.not_utf8,
-                line_too_long: counts.line_too_long,
-            },
+            // `rg` does not report it.
+            searched: (turn.search_engine == SearchEngine::Embedded).then_some(counts.searched),
+            skipped: counts.skipped,
             withheld_bytes,
         })
     }
