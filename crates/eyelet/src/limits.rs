@@ -39,54 +39,34 @@ pub struct Limit {
     pub beyond: &'static str,
 }
 
+impl Limit {
+    pub(crate) const fn new(what: &'static str, value: u64, unit: &'static str) -> Self {
+        Limit { what, value, unit, beyond: "" }
+    }
+
+    pub(crate) const fn beyond(self, beyond: &'static str) -> Self {
+        Limit { beyond, ..self }
+    }
+}
+
 /// The limits of all tools.
 pub const ALL_TOOLS: &[Limit] = &[
-    Limit {
-        what: "size of a reply",
-        value: MAX_ANSWER_BYTES as u64,
-        unit: "bytes",
-        beyond: "fails with `too_large`; use a smaller limit",
-    },
-    Limit {
-        what: "size of the JSON arguments",
-        value: MAX_ARGUMENT_BYTES as u64,
-        unit: "bytes",
-        beyond: "fails with `too_large`",
-    },
-    Limit {
-        what: "run time of `list_dir`, `grep_files` and `read`",
-        value: TIME_LIMIT.as_secs(),
-        unit: "seconds",
-        beyond: "fails with `timed_out`; `read` returns the lines it has and an inexact total",
-    },
+    Limit::new("size of a reply", MAX_ANSWER_BYTES as u64, "bytes")
+        .beyond("fails with `too_large`; use a smaller limit"),
+    Limit::new("size of the JSON arguments", MAX_ARGUMENT_BYTES as u64, "bytes")
+        .beyond("fails with `too_large`"),
+    Limit::new("run time of `list_dir`, `grep_files` and `read`", TIME_LIMIT.as_secs(), "seconds")
+        .beyond("fails with `timed_out`; `read` returns the lines it has and an inexact total"),
 ];
 
 /// The limits of a server: how many calls it runs at once.
 pub const SERVER: &[Limit] = &[
-    Limit {
-        what: "concurrent `bash` calls",
-        value: MAX_COMMANDS as u64,
-        unit: "calls",
-        beyond: WAITS,
-    },
-    Limit {
-        what: "concurrent `list_dir` and `grep_files` calls",
-        value: MAX_WALKS as u64,
-        unit: "calls",
-        beyond: WAITS,
-    },
-    Limit {
-        what: "concurrent `read` calls",
-        value: MAX_READS as u64,
-        unit: "calls",
-        beyond: WAITS,
-    },
-    Limit {
-        what: "waiting calls of each kind",
-        value: MAX_QUEUE as u64,
-        unit: "calls",
-        beyond: "fails with `busy`; retry later",
-    },
+    Limit::new("concurrent `bash` calls", MAX_COMMANDS as u64, "calls").beyond(WAITS),
+    Limit::new("concurrent `list_dir` and `grep_files` calls", MAX_WALKS as u64, "calls")
+        .beyond(WAITS),
+    Limit::new("concurrent `read` calls", MAX_READS as u64, "calls").beyond(WAITS),
+    Limit::new("waiting calls of each kind", MAX_QUEUE as u64, "calls")
+        .beyond("fails with `busy`; retry later"),
 ];
 
 const WAITS: &str = "further calls wait; other kinds of calls do not";

@@ -11,7 +11,7 @@ use crate::limits::MAX_ANSWER_BYTES;
 /// The result of a tool, before it is rendered.
 ///
 /// Its `Serialize` form is the `data` of the envelope, with keys in the order of the fields.
-pub trait Report: Serialize + Send + 'static {
+pub trait Report: ReportData + Send + 'static {
     /// The `content` of the function dialect.
     fn content(&self) -> String;
 
@@ -60,7 +60,7 @@ pub enum AttachmentMode {
 
 /// The result of a call that ran.
 pub struct ToolOutput {
-    report: Box<dyn ErasedReport>,
+    report: Box<dyn Report>,
 }
 
 impl ToolOutput {
@@ -115,7 +115,7 @@ impl ToolOutput {
     /// # Errors
     /// `too_large` if it exceeds [`MAX_ANSWER_BYTES`].
     pub fn data(&self, attached: AttachmentMode) -> Result<String, FunctionCallError> {
-        let mut json = self.report.data().map_err(|error| {
+        let mut json = self.report.to_json().map_err(|error| {
             FunctionCallError::Fatal(format!("the report cannot be serialized as JSON: {error}"))
         })?;
         if let (AttachmentMode::Inline, Some(attachment)) = (attached, self.report.attachment()) {
@@ -220,37 +220,17 @@ struct ErrorBody<'a> {
     hint: Option<&'a str>,
 }
 
-/// A report without its type. Only the blanket implementation below implements it.
-trait ErasedReport: Send {
-    fn content(&self) -> String;
-    fn success(&self) -> bool;
-    fn reply(&self) -> String;
-    fn withheld_bytes(&self) -> u64;
-    fn next_offset(&self) -> Option<u64>;
-    fn attachment(&self) -> Option<Attachment<'_>>;
-    fn data(&self) -> serde_json::Result<String>;
+/// A report as JSON. Every type that implements [`Serialize`] has it.
+pub trait ReportData {
+    /// The `data` of the envelope as JSON text.
+    ///
+    /// # Errors
+    /// The error of the type's `Serialize` implementation.
+    fn to_json(&self) -> serde_json::Result<String>;
 }
 
-impl<R: Report> ErasedReport for R {
-    fn content(&self) -> String {
-        Report::content(self)
-    }
-    fn success(&self) -> bool {
-        Report::success(self)
-    }
-    fn reply(&self) -> String {
-        Report::reply(self)
-    }
-    fn withheld_bytes(&self) -> u64 {
-        Report::withheld_bytes(self)
-    }
-    fn next_offset(&self) -> Option<u64> {
-        Report::next_offset(self)
-    }
-    fn attachment(&self) -> Option<Attachment<'_>> {
-        Report::attachment(self)
-    }
-    fn data(&self) -> serde_json::Result<String> {
+impl<T: Serialize> ReportData for T {
+    fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
     }
 }

@@ -42,7 +42,7 @@ impl ToolRouter {
     }
 
     fn with_boxed(mut self, tool: Box<dyn ErasedTool>) -> Self {
-        let name = tool.name();
+        let name = tool.definition().name;
         self.tools.retain(|entry| entry.name != name);
         self.tools.push(Entry { name, tool });
         self

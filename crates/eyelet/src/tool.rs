@@ -22,11 +22,6 @@ pub trait Tool: Send + Sync + 'static {
     /// The definition for models and hosts.
     fn definition(&self) -> ToolDefinition;
 
-    /// The tool's name. Override to avoid building the definition just to get the name.
-    fn name(&self) -> &'static str {
-        self.definition().name
-    }
-
     /// Runs the tool.
     ///
     /// # Errors
@@ -68,16 +63,11 @@ pub enum Load {
 
 /// A tool without its types. Only the blanket implementation below implements it.
 pub(crate) trait ErasedTool: Send + Sync {
-    fn name(&self) -> &'static str;
     fn definition(&self) -> ToolDefinition;
     fn call(&self, arguments: &str, turn: &TurnContext) -> Result<ToolOutput, FunctionCallError>;
 }
 
 impl<T: Tool> ErasedTool for T {
-    fn name(&self) -> &'static str {
-        Tool::name(self)
-    }
-
     fn definition(&self) -> ToolDefinition {
         Tool::definition(self)
     }

@@ -14,7 +14,6 @@ use crate::text::command_reply::{SavedOutput, StreamReport};
 use crate::text::head_tail::HeadTailBuffer;
 use crate::text::removed_files::RemovedFiles;
 use crate::text::reply_budget::{TextSize, split_between};
-use crate::text::stream_counts::StreamCounts;
 
 /// With a large pipe the command continues while eyelet writes to disk.
 #[cfg(target_os = "linux")]
@@ -28,7 +27,6 @@ const MAX_READS: usize = 16;
 pub(crate) struct OutputStream {
     pipe: Option<OwnedFd>,
     buffer: Vec<u8>,
-    counts: StreamCounts,
     head_tail: HeadTailBuffer,
     /// A longer stream may be truncated, so it is saved.
     save_above: u64,
@@ -57,7 +55,6 @@ impl OutputStream {
         OutputStream {
             buffer: vec![0; if pipe.is_some() { READ_BYTES } else { 0 }],
             pipe,
-            counts: StreamCounts::default(),
             head_tail,
             save_above: save_above as u64,
             save_state: SaveState::NotStarted(spec.save_to.clone()),
@@ -84,7 +81,7 @@ impl OutputStream {
 
     /// How many bytes were read.
     pub(crate) fn total_bytes(&self) -> u64 {
-        self.counts.bytes()
+        self.head_tail.total_bytes()
     }
 
     /// Reads what is in the pipe, at most [`MAX_READS`] times. Returns how many bytes it read.
@@ -121,8 +118,7 @@ impl OutputStream {
 
     fn add(&mut self, chunk: &[u8]) {
         self.progress.add(chunk.len() as u64);
-        self.counts.add(chunk);
-        if self.total_bytes() > self.save_above {
+        if self.total_bytes() + chunk.len() as u64 > self.save_above {
             self.start_saving();
             if let SaveState::Writing(file) = &mut self.save_state {
                 if let Err(reason) = file.write(chunk, &mut self.removed) {
@@ -183,8 +179,8 @@ impl OutputStream {
                 Some(share) => self.head_tail.shown_within(share),
                 None => self.head_tail.shown(),
             },
-            total_bytes: self.counts.bytes(),
-            lines: self.counts.lines(),
+            total_bytes: self.total_bytes(),
+            lines: self.head_tail.lines(),
             saved: None,
         };
         if !report.is_truncated() {

@@ -4,6 +4,7 @@
 //! other processes still hold the pipes; eyelet kills them before it replies.
 
 use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use eyelet_sandbox::Reverted;
@@ -60,15 +61,18 @@ pub(crate) fn run(
             (CommandEnd::Stopped(stop), Vec::new(), RemovedFiles::default());
         return Ok(CommandOutcome { end, stdout, stderr, reverted, removed });
     }
-    let mut running = RunningCommand::start(spec)?;
-    let stopped = running.until_end(stop_check)?;
-    let exit_code = match &running.process {
-        CommandProcess::Group(_) => running.end_group(stopped)?,
-        CommandProcess::Supervised(_) => running.end_supervised(stopped)?,
+    let (mut process, outputs) = CommandProcess::start(spec)?;
+    let mut streams = Streams(outputs.map(|pipe| OutputStream::new(pipe, spec)));
+    streams.0.iter().try_for_each(OutputStream::prepare)?;
+    let stopped = streams.read_until_end(&mut process, stop_check)?;
+    let (exit_code, reverted) = match &mut process {
+        CommandProcess::Group(group) => (streams.end_group(group, stopped)?, Vec::new()),
+        CommandProcess::Supervised(process) => {
+            (streams.end_supervised(process, stopped)?, process.take_reverted())
+        }
     };
-    let [stdout, stderr] = OutputStream::finish(&mut running.streams, spec.window);
-    let removed = OutputStream::removed(&mut running.streams);
-    let reverted = running.process.reverted();
+    let [stdout, stderr] = OutputStream::finish(&mut streams.0, spec.window);
+    let removed = OutputStream::removed(&mut streams.0);
     let end = match stopped {
         Some(stop) => CommandEnd::Stopped(stop),
         None => CommandEnd::Exited(exit_code.unwrap_or(-1)),
@@ -76,7 +80,7 @@ pub(crate) fn run(
     Ok(CommandOutcome { end, stdout, stderr, reverted, removed })
 }
 
-/// The command and what it started.
+/// The command and what it started. Dropping it early kills both.
 enum CommandProcess {
     /// In a process group of this process; processes that leave the group are missed.
     Group(ProcessGroup),
@@ -85,6 +89,20 @@ enum CommandProcess {
 }
 
 impl CommandProcess {
+    /// Starts the command. Returns its stdout and stderr too.
+    fn start(spec: &CommandSpec<'_>) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
+        match spec.supervised {
+            Some(supervised) => {
+                let (process, outputs) = SupervisedProcess::start(supervised, spec.directory)?;
+                Ok((CommandProcess::Supervised(Box::new(process)), outputs))
+            }
+            None => {
+                let (group, outputs) = ProcessGroup::start(spec)?;
+                Ok((CommandProcess::Group(group), outputs))
+            }
+        }
+    }
+
     fn has_ended(&mut self) -> Result<bool, Refusal> {
         match self {
             CommandProcess::Group(group) => Ok(group.has_ended()?),
@@ -92,54 +110,43 @@ impl CommandProcess {
         }
     }
 
-    fn reverted(&mut self) -> Vec<Reverted> {
+    /// Becomes readable when the command ends.
+    fn end_handle(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            CommandProcess::Group(_) => Vec::new(),
-            CommandProcess::Supervised(process) => process.take_reverted(),
+            CommandProcess::Group(group) => group.end_handle(),
+            CommandProcess::Supervised(process) => process.handle(),
         }
     }
 }
 
-/// A running command. Dropping it early kills it and what it started.
-struct RunningCommand {
-    process: CommandProcess,
-    streams: [OutputStream; 2],
-}
+/// Stdout and stderr of a running command.
+struct Streams([OutputStream; 2]);
 
-impl RunningCommand {
-    fn start(spec: &CommandSpec<'_>) -> Result<Self, Refusal> {
-        let (process, outputs) = match spec.supervised {
-            Some(supervised) => {
-                let (process, outputs) = SupervisedProcess::start(supervised, spec.directory)?;
-                (CommandProcess::Supervised(Box::new(process)), outputs)
-            }
-            None => {
-                let (group, outputs) = ProcessGroup::start(spec)?;
-                (CommandProcess::Group(group), outputs)
-            }
-        };
-        let streams = outputs.map(|pipe| OutputStream::new(pipe, spec));
-        let running = RunningCommand { process, streams };
-        running.streams.iter().try_for_each(OutputStream::prepare)?;
-        Ok(running)
-    }
-
+impl Streams {
     /// Reads until the command ends or has to stop.
-    fn until_end(&mut self, stop_check: &StopCheck) -> Result<Option<Stop>, Refusal> {
+    fn read_until_end(
+        &mut self,
+        process: &mut CommandProcess,
+        stop_check: &StopCheck,
+    ) -> Result<Option<Stop>, Refusal> {
         loop {
-            if self.process.has_ended()? {
+            if process.has_ended()? {
                 return Ok(None);
             }
             if let Err(stop) = stop_check.check() {
                 return Ok(Some(stop));
             }
-            self.wait(stop_check.left());
+            self.wait(stop_check.left(), process.end_handle());
             self.read()?;
         }
     }
 
     /// Asks the supervisor to kill the remaining processes, and reads the remaining output.
-    fn end_supervised(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
+    fn end_supervised(
+        &mut self,
+        process: &mut SupervisedProcess,
+        stopped: Option<Stop>,
+    ) -> Result<Option<i32>, Refusal> {
         if stopped.is_none() {
             self.drain(DRAIN_TIME)?;
         }
@@ -147,7 +154,6 @@ impl RunningCommand {
         let mut is_asked_to_end = false;
         loop {
             self.read()?;
-            let CommandProcess::Supervised(process) = &mut self.process else { return Ok(None) };
             if process.is_gone()? || Instant::now() >= until {
                 break;
             }
@@ -155,9 +161,8 @@ impl RunningCommand {
                 is_asked_to_end = true;
                 process.ask_to_end();
             }
-            self.wait(until.saturating_duration_since(Instant::now()));
+            self.wait(until.saturating_duration_since(Instant::now()), process.handle());
         }
-        let CommandProcess::Supervised(process) = &mut self.process else { return Ok(None) };
         let exit_code = process.finish();
         let unconfirmed = process.start_unconfirmed();
         self.drain_rest()?;
@@ -169,25 +174,24 @@ impl RunningCommand {
 
     /// Kills what is left of the group and reads the remaining output. Returns no exit code if the
     /// command hangs in the kernel.
-    fn end_group(&mut self, stopped: Option<Stop>) -> Result<Option<i32>, Refusal> {
+    fn end_group(
+        &mut self,
+        group: &mut ProcessGroup,
+        stopped: Option<Stop>,
+    ) -> io::Result<Option<i32>> {
         if stopped.is_none() {
-            if let CommandProcess::Group(group) = &mut self.process {
-                group.forget_end_handle();
-            }
+            group.forget_end_handle();
             self.drain(DRAIN_TIME)?;
         }
-        let CommandProcess::Group(group) = &self.process else { return Ok(None) };
         let is_anyone_left = stopped.is_some() || group.has_others();
         if is_anyone_left {
             group.signal(Signal::TERM);
-            self.read_until_gone(GRACE_TIME)?;
+            self.read_until_gone(group, GRACE_TIME)?;
         }
-        let CommandProcess::Group(group) = &self.process else { return Ok(None) };
         group.signal(Signal::KILL);
         if is_anyone_left {
-            self.read_until_gone(REAP_TIME)?;
+            self.read_until_gone(group, REAP_TIME)?;
         }
-        let CommandProcess::Group(group) = &mut self.process else { return Ok(None) };
         let exit_code = group.reap()?;
         self.drain_rest()?;
         Ok(exit_code)
@@ -203,7 +207,7 @@ impl RunningCommand {
                 return Ok(());
             }
             if count == 0 {
-                self.wait_for_pipes(left);
+                self.wait(left, None);
             }
         }
     }
@@ -216,7 +220,7 @@ impl RunningCommand {
     }
 
     /// Reads until the group is gone or the time is up.
-    fn read_until_gone(&mut self, time: Duration) -> io::Result<()> {
+    fn read_until_gone(&mut self, group: &mut ProcessGroup, time: Duration) -> io::Result<()> {
         let until = Instant::now() + time;
         let mut next_look = Instant::now();
         loop {
@@ -224,7 +228,6 @@ impl RunningCommand {
             let now = Instant::now();
             if now >= next_look {
                 next_look = now + LOOK_INTERVAL;
-                let CommandProcess::Group(group) = &mut self.process else { return Ok(()) };
                 if group.has_ended()? {
                     group.forget_end_handle();
                     if !group.has_others() {
@@ -235,50 +238,31 @@ impl RunningCommand {
             if now >= until {
                 return Ok(());
             }
-            self.wait(LOOK_INTERVAL);
+            self.wait(LOOK_INTERVAL, group.end_handle());
         }
     }
 
-    /// Waits until there is output, the command ends, `time` is up or the stop interval has passed.
-    fn wait(&self, time: Duration) {
-        self.poll(time, self.end());
-    }
-
-    /// Becomes readable when the command ends.
-    fn end(&self) -> Option<PollFd<'_>> {
-        let end = match &self.process {
-            CommandProcess::Group(group) => group.end_handle(),
-            CommandProcess::Supervised(process) => process.handle(),
-        };
-        end.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN))
-    }
-
-    fn wait_for_pipes(&self, time: Duration) {
-        self.poll(time, None);
-    }
-
-    fn poll<'f>(&'f self, time: Duration, end: Option<PollFd<'f>>) {
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let timeout = Timespec::try_from(time.min(STOP_INTERVAL)).unwrap_or(at_once);
-        let pipes = self.streams.iter().filter_map(OutputStream::pipe);
+    /// Waits until there is output, `end` is readable, `time` is up or the stop interval has passed.
+    fn wait(&self, time: Duration, end: Option<BorrowedFd<'_>>) {
+        let timeout = Timespec::try_from(time.min(STOP_INTERVAL)).unwrap_or_default();
+        let handles = self.0.iter().filter_map(OutputStream::pipe).chain(end);
         let mut fds: Vec<_> =
-            pipes.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)).collect();
-        fds.extend(end);
+            handles.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN)).collect();
         // If interrupted, the caller checks everything anyway.
         let _ = rustix::event::poll(&mut fds, Some(&timeout));
     }
 
     /// Reads from both pipes: a full one must not block the other. Returns how many bytes it read.
     fn read(&mut self) -> io::Result<usize> {
-        let [stdout, stderr] = &mut self.streams;
+        let [stdout, stderr] = &mut self.0;
         Ok(stdout.read()? + stderr.read()?)
     }
 
     fn is_silent(&self) -> bool {
-        self.streams.iter().all(|stream| stream.total_bytes() == 0)
+        self.0.iter().all(|stream| stream.total_bytes() == 0)
     }
 
     fn is_closed(&self) -> bool {
-        self.streams.iter().all(|stream| stream.pipe().is_none())
+        self.0.iter().all(|stream| stream.pipe().is_none())
     }
 }

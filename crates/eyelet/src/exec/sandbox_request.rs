@@ -38,19 +38,15 @@ impl SupervisedCommand {
                 return Err(Refusal::Unavailable("commands are disabled".to_owned()));
             }
         };
-        if !cfg!(target_os = "linux") {
+        let (settings, reason) = match &turn.settings {
+            _ if !cfg!(target_os = "linux") => (None, "sandboxing requires Linux"),
+            settings => (settings.as_ref(), "the host configured no supervisor"),
+        };
+        let Some(settings) = settings else {
             return match policy {
                 Policy::Full => Ok(None),
                 Policy::ReadOnly | Policy::WorkspaceWrite => {
-                    Err(Refusal::Unavailable("sandboxing requires Linux".to_owned()))
-                }
-            };
-        }
-        let Some(settings) = &turn.settings else {
-            return match policy {
-                Policy::Full => Ok(None),
-                Policy::ReadOnly | Policy::WorkspaceWrite => {
-                    Err(Refusal::Unavailable("the host configured no supervisor".to_owned()))
+                    Err(Refusal::Unavailable(reason.to_owned()))
                 }
             };
         };

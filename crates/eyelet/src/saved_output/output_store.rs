@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::process::{Resource, geteuid, getrlimit};
 
 use crate::paths::root::Root;
-use crate::saved_output::private_dir::{PrivateDir, TempDir, random_name};
+use crate::saved_output::private_dir::{PrivateDir, TempDir, is_random};
 use crate::text::escape;
 use crate::text::removed_files::RemovedFiles;
 
@@ -23,8 +23,6 @@ pub const MAX_SESSION_BYTES: u64 = 4 * MAX_FILE_BYTES;
 /// How long files of the command line are stored.
 pub const MAX_AGE_SECS: i64 = 24 * 60 * 60;
 
-/// How often a session's folder is created again if another start took it for a dead session's.
-const MAX_TRIES: usize = 8;
 /// How many removed files are remembered by name.
 const MAX_REMEMBERED: usize = 4096;
 
@@ -85,14 +83,8 @@ impl OutputStore {
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         let output_store = OutputStore::new(temp_dir.into(), StoreKind::Session);
         if let Ok(temp) = TempDir::open(&output_store.temp_dir) {
-            let prefix = session_prefix();
-            let is_ours = |name: &String| name.strip_prefix(&prefix).is_some_and(is_random);
-            for name in temp.names(&prefix).into_iter().filter(is_ours) {
-                if let Ok(folder) = temp.folder(&name) {
-                    if folder.lock().unwrap_or(false) {
-                        temp.remove(&name, &folder);
-                    }
-                }
+            for (name, folder) in temp.dead_sessions(&session_prefix()) {
+                temp.remove(&name, &folder);
             }
         }
         output_store
@@ -230,26 +222,8 @@ impl OutputStore {
             let folder = temp.folder(&name)?;
             return Ok((name, Arc::new(folder)));
         }
-        let mut last_reason = String::new();
-        for _ in 0..MAX_TRIES {
-            let random = random_name().map_err(|error| error.to_string())?;
-            let name = format!("{}{random}", session_prefix());
-            temp.make_folder(&name)?;
-            match temp.folder(&name) {
-                // Another start may have removed it in between, as a dead session's. That does not
-                // happen if folders cannot be locked.
-                Ok(folder) => {
-                    if folder.lock().unwrap_or(true) && temp.holds(&name, &folder) {
-                        return Ok((name, Arc::new(folder)));
-                    }
-                }
-                Err(reason) => {
-                    temp.remove_empty(&name);
-                    last_reason = reason;
-                }
-            }
-        }
-        Err(last_reason)
+        let (name, folder) = temp.create_session(&session_prefix())?;
+        Ok((name, Arc::new(folder)))
     }
 
     /// Frees space for `wanted` bytes by removing the oldest finished files, which are added to
@@ -290,11 +264,6 @@ impl Drop for OutputStore {
 
 fn user_folder() -> String {
     format!("eyelet-{}", geteuid().as_raw())
-}
-
-/// Whether it has the form of a random name.
-fn is_random(name: &str) -> bool {
-    name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn session_prefix() -> String {

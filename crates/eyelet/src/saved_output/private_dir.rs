@@ -16,6 +16,9 @@ use crate::text::escape;
 const OPEN_DIR: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// How often a session's folder is created again if another start took it for a dead session's.
+const MAX_TRIES: usize = 8;
+
 /// The permissions of anyone but the owner.
 const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 
@@ -82,8 +85,42 @@ impl<'p> TempDir<'p> {
         }
     }
 
+    /// Creates and locks a folder for a session: `prefix` and a random name.
+    pub(crate) fn create_session(&self, prefix: &str) -> Result<(String, PrivateDir), String> {
+        let mut last_reason = "another process removed it".to_owned();
+        for _ in 0..MAX_TRIES {
+            let random = random_name().map_err(|error| error.to_string())?;
+            let name = format!("{prefix}{random}");
+            self.make_folder(&name)?;
+            match self.folder(&name) {
+                // Another start may have removed it in between, as a dead session's. That does not
+                // happen if folders cannot be locked.
+                Ok(folder) => {
+                    if folder.lock().unwrap_or(true) && self.holds(&name, &folder) {
+                        return Ok((name, folder));
+                    }
+                }
+                Err(reason) => {
+                    self.remove_empty(&name);
+                    last_reason = reason;
+                }
+            }
+        }
+        Err(last_reason)
+    }
+
+    /// Locks and returns the folders of sessions that have ended without removing theirs.
+    pub(crate) fn dead_sessions(&self, prefix: &str) -> Vec<(String, PrivateDir)> {
+        let is_session = |name: &String| name.strip_prefix(prefix).is_some_and(is_random);
+        let names = names_in(&self.handle).unwrap_or_default().into_iter().filter(is_session);
+        names
+            .filter_map(|name| self.folder(&name).ok().map(|folder| (name, folder)))
+            .filter(|(_, folder)| folder.lock().unwrap_or(false))
+            .collect()
+    }
+
     /// Whether `name` still refers to `folder`.
-    pub(crate) fn holds(&self, name: &str, folder: &PrivateDir) -> bool {
+    fn holds(&self, name: &str, folder: &PrivateDir) -> bool {
         let here = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
         let there = rustix::fs::fstat(&folder.handle);
         matches!((here, there), (Ok(here), Ok(there))
@@ -92,22 +129,15 @@ impl<'p> TempDir<'p> {
 
     /// Removes the folder `name` and the files in it.
     pub(crate) fn remove(&self, name: &str, folder: &PrivateDir) {
-        for file in folder.names().unwrap_or_default() {
+        for file in names_in(&folder.handle).unwrap_or_default() {
             folder.remove(&file);
         }
         self.remove_empty(name);
     }
 
     /// Removes the folder `name` if it is empty.
-    pub(crate) fn remove_empty(&self, name: &str) {
+    fn remove_empty(&self, name: &str) {
         let _ = rustix::fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR);
-    }
-
-    /// The names that start with `prefix`.
-    pub(crate) fn names(&self, prefix: &str) -> Vec<String> {
-        let mut names = names_in(&self.handle).unwrap_or_default();
-        names.retain(|name| name.starts_with(prefix));
-        names
     }
 }
 
@@ -117,13 +147,17 @@ impl PrivateDir {
         &self.root
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The path of a file in it, for display.
     pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
     /// Locks the folder until the last handle closes; false if another process has locked it.
-    pub(crate) fn lock(&self) -> io::Result<bool> {
+    fn lock(&self) -> io::Result<bool> {
         lock(&self.handle)
     }
 
@@ -161,8 +195,8 @@ impl PrivateDir {
             let bytes = u64::try_from(stat.st_size).unwrap_or(0);
             Some(StoredFile { name, bytes, modified: stat.st_mtime })
         };
-        let mut files: Vec<_> =
-            self.names().unwrap_or_default().into_iter().filter_map(stored).collect();
+        let names = names_in(&self.handle).unwrap_or_default();
+        let mut files: Vec<_> = names.into_iter().filter_map(stored).collect();
         files.sort_by_key(|file| file.modified);
         files
     }
@@ -176,17 +210,18 @@ impl PrivateDir {
         rustix::fs::futimens(&self.handle, &times)?;
         Ok(rustix::fs::fstat(&self.handle)?.st_mtime)
     }
-
-    fn names(&self) -> io::Result<Vec<String>> {
-        names_in(&self.handle)
-    }
 }
 
 /// 128 random bits as text.
-pub(crate) fn random_name() -> io::Result<String> {
+fn random_name() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}
+
+/// Whether it has the form of a random name.
+pub(crate) fn is_random(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Every UTF-8 name: eyelet's own names are ASCII.

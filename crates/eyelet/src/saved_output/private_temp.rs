@@ -1,6 +1,5 @@
 //! The private temp folder that the commands of one session share.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,13 +7,10 @@ use eyelet_sandbox::{Tier, remove_all};
 use rustix::process::geteuid;
 
 use crate::paths::root::Root;
-use crate::saved_output::private_dir::{PrivateDir, TempDir, random_name};
+use crate::saved_output::private_dir::{PrivateDir, TempDir};
 
 /// The folder's path inside the namespaces tier.
 const TMP: &str = "/tmp";
-
-/// How often the folder is created again if another start took it for a dead session's.
-const MAX_TRIES: usize = 8;
 
 /// A private temp directory. Created when first needed; dropping this removes it and everything in
 /// it.
@@ -23,13 +19,7 @@ pub struct PrivateTemp {
     temp_dirs: Vec<PathBuf>,
     /// Whether it is removed before anyone can read a file in it.
     is_for_one_call: bool,
-    created: Mutex<Option<CreatedDir>>,
-}
-
-#[derive(Clone, Debug)]
-struct CreatedDir {
-    path: PathBuf,
-    folder: Arc<PrivateDir>,
+    created: Mutex<Option<PrivateDir>>,
 }
 
 impl PrivateTemp {
@@ -48,13 +38,7 @@ impl PrivateTemp {
         let mut temp_dirs = vec![temp_dir.components().collect(), PathBuf::from(TMP)];
         temp_dirs.dedup();
         for temp in temp_dirs.iter().filter_map(|temp_dir| TempDir::open(temp_dir).ok()) {
-            for name in temp.names(&prefix()) {
-                if let Ok(folder) = temp.folder(&name) {
-                    if folder.lock().unwrap_or(false) {
-                        remove(&folder.path_of("."));
-                    }
-                }
-            }
+            temp.dead_sessions(&prefix()).iter().for_each(|(_, folder)| remove(folder));
         }
         PrivateTemp { temp_dirs, is_for_one_call, created: Mutex::default() }
     }
@@ -66,17 +50,13 @@ impl PrivateTemp {
     /// The folder, created if necessary.
     pub(crate) fn create(&self) -> Result<Arc<Root>, String> {
         let mut created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(created) = created.as_ref().filter(|created| created.path.is_dir()) {
-            return Ok(Arc::clone(created.folder.root()));
+        if let Some(created) = created.as_ref().filter(|created| created.path().is_dir()) {
+            return Ok(Arc::clone(created.root()));
         }
         let mut reason = String::new();
         for temp_dir in &self.temp_dirs {
-            match create_in(temp_dir) {
-                Ok(new) => {
-                    let root = Arc::clone(new.folder.root());
-                    *created = Some(new);
-                    return Ok(root);
-                }
+            match TempDir::open(temp_dir).and_then(|temp| temp.create_session(&prefix())) {
+                Ok((_, folder)) => return Ok(Arc::clone(created.insert(folder).root())),
                 Err(why) => reason = why,
             }
         }
@@ -90,13 +70,11 @@ impl PrivateTemp {
 
     /// The folder as a root, if it exists. In the namespaces tier it is also called `/tmp`.
     pub(crate) fn root(&self, tier: Option<Tier>) -> Option<Arc<Root>> {
-        let created = self.created.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
+        let root = created.as_ref()?.root();
         match tier? {
-            Tier::Landlock => Some(Arc::clone(created.folder.root())),
-            Tier::Namespaces => {
-                let root = created.folder.root().with_alias(Path::new(TMP)).ok()?;
-                Some(Arc::new(root))
-            }
+            Tier::Landlock => Some(Arc::clone(root)),
+            Tier::Namespaces => root.with_alias(Path::new(TMP)).ok().map(Arc::new),
         }
     }
 }
@@ -105,7 +83,7 @@ impl Drop for PrivateTemp {
     fn drop(&mut self) {
         let created = self.created.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(created) = created.take() {
-            remove(&created.path);
+            remove(&created);
         }
     }
 }
@@ -114,34 +92,7 @@ fn prefix() -> String {
     format!("eyelet-{}-tmp-", geteuid().as_raw())
 }
 
-fn create_in(temp_dir: &Path) -> Result<CreatedDir, String> {
-    let temp = TempDir::open(temp_dir)?;
-    let mut last_reason = "another process removed it".to_owned();
-    for _ in 0..MAX_TRIES {
-        let random = random_name().map_err(|error| error.to_string())?;
-        let name = format!("{}{random}", prefix());
-        temp.make_folder(&name)?;
-        match temp.folder(&name) {
-            // Another start may have removed it in between, as a dead session's. That does not
-            // happen if folders cannot be locked.
-            Ok(folder) => {
-                if folder.lock().unwrap_or(true) && temp.holds(&name, &folder) {
-                    let path = fs::canonicalize(temp_dir.join(&name));
-                    let path = path.map_err(|error| error.to_string())?;
-                    return Ok(CreatedDir { path, folder: Arc::new(folder) });
-                }
-            }
-            Err(reason) => {
-                temp.remove_empty(&name);
-                last_reason = reason;
-            }
-        }
-    }
-    Err(last_reason)
-}
-
-fn remove(path: &Path) {
-    let path: PathBuf = path.components().collect();
+fn remove(folder: &PrivateDir) {
     // The next start removes the rest.
-    let _ = remove_all(&path);
+    let _ = remove_all(folder.path());
 }

@@ -8,7 +8,7 @@ use crate::error::ToolError;
 use crate::search::ignore::load_rules::RuleLoader;
 use crate::search::ignore::rules::{RuleLevel, Rules};
 use crate::search::newest_first::{self, NewestFirst, Worker};
-use crate::search::outcome::{SearchCounts, SearchFailure};
+use crate::search::outcome::{SearchCounts, SearchFailure, SkippedFiles};
 use crate::search::query::Query;
 use crate::search::target::{OpenTarget, Target};
 use crate::search::walk::{OpenFolder, Walk, Walker};
@@ -24,10 +24,8 @@ pub(crate) fn search(
 ) -> Result<(SearchCounts, NewestPage), SearchFailure> {
     stop_check.check()?;
     if target.path.to_str().is_none() {
-        return Ok((
-            SearchCounts { searched: Some(0), not_utf8: 1, ..SearchCounts::default() },
-            newest,
-        ));
+        let skipped = SkippedFiles { not_utf8: 1, ..SkippedFiles::default() };
+        return Ok((SearchCounts { searched: 0, skipped }, newest));
     }
     let search = NewestFirst::new(query, stop_check, &turn.progress, newest);
     let directory = match target.opened {
@@ -56,7 +54,7 @@ pub(crate) fn search(
         |worker, next| {
             let walker = Walker::new(&walk);
             let skipped = walker.run(next, |folder, name| worker.visit(&top, folder, name))?;
-            worker.add_skipped(&skipped);
+            worker.counts.skipped.add(&skipped);
             Ok(())
         },
     )?;

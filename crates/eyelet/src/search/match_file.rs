@@ -86,8 +86,7 @@ impl<'q> FileMatcher<'q> {
         match fallback {
             Fallback::InWindow(length) => {
                 let text = self.window.get(..length).unwrap_or_default();
-                let source = StoppableReader { source: text, stop_check: self.stop_check };
-                let searched = search_reader(&self.matcher, source, origin, MAX_LINE_BYTES);
+                let searched = self.search_reader(text, origin, MAX_LINE_BYTES);
                 searched.map(Finding::from_match).or_else(|error| self.finding_from_error(&error))
             }
             Fallback::Reread => self.search_with_searcher(file, origin),
@@ -150,17 +149,11 @@ impl<'q> FileMatcher<'q> {
 
     /// Uses ripgrep's searcher; the automaton if a line is too long for it.
     fn search_with_searcher(&mut self, file: &File, origin: Origin) -> Result<Finding, Stop> {
-        let attempt = |most| -> io::Result<bool> {
-            let mut source = file;
-            source.rewind()?;
-            search_reader(
-                &self.matcher,
-                StoppableReader { source, stop_check: self.stop_check },
-                origin,
-                most,
-            )
-        };
-        match attempt(MAX_BUFFERED_LINE_BYTES) {
+        let mut source = file;
+        let attempt = source
+            .rewind()
+            .and_then(|()| self.search_reader(source, origin, MAX_BUFFERED_LINE_BYTES));
+        match attempt {
             Ok(matches) => return Ok(Finding::from_match(matches)),
             Err(error) if error.raw_os_error().is_some() => return Ok(Finding::Unreadable),
             Err(_) => self.stop_check.check()?,
@@ -170,15 +163,8 @@ impl<'q> FileMatcher<'q> {
             Ok(None) => {}
             Err(error) => return self.finding_from_error(&error),
         }
-        let mut source = file;
-        let searched = source.rewind().and_then(|()| {
-            search_reader(
-                &self.matcher,
-                StoppableReader { source, stop_check: self.stop_check },
-                origin,
-                MAX_LINE_BYTES,
-            )
-        });
+        let searched =
+            source.rewind().and_then(|()| self.search_reader(source, origin, MAX_LINE_BYTES));
         searched.map(Finding::from_match).or_else(|error| self.finding_from_error(&error))
     }
 
@@ -196,11 +182,31 @@ impl<'q> FileMatcher<'q> {
         }
         file.rewind()?;
         let piece = self.window.get_mut(..AUTOMATON_READ_BYTES).unwrap_or_default();
-        automaton.search(
-            StoppableReader { source: file, stop_check: self.stop_check },
-            origin,
-            piece,
-        )
+        let source = StoppableReader { source: file, stop_check: self.stop_check };
+        automaton.search(source, origin, piece)
+    }
+
+    /// Uses ripgrep's searcher. Its read position decides whether a match or a NUL comes first, so
+    /// each file gets a searcher with a fresh buffer.
+    fn search_reader(
+        &self,
+        source: impl io::Read,
+        origin: Origin,
+        max_line_bytes: usize,
+    ) -> io::Result<bool> {
+        let mut searcher = SearcherBuilder::new()
+            .line_number(false)
+            .memory_map(MmapChoice::never())
+            .heap_limit(Some(max_line_bytes.max(SEARCHER_BYTES)))
+            .binary_detection(match origin {
+                Origin::Named => BinaryDetection::convert(b'\0'),
+                Origin::Walked => BinaryDetection::quit(b'\0'),
+            })
+            .build();
+        let source = StoppableReader { source, stop_check: self.stop_check };
+        let mut sink = FirstMatchSink { origin, found: false };
+        searcher.search_reader(&self.matcher, source, &mut sink)?;
+        Ok(sink.found)
     }
 
     /// The result for an error: a system error, a stop, or a line that is too long.
@@ -222,28 +228,6 @@ impl Finding {
 /// Whether text starts with a byte-order mark, which changes how the searcher decodes it.
 fn has_bom(text: &[u8]) -> bool {
     [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| text.starts_with(mark))
-}
-
-/// Uses ripgrep's searcher. Its read position decides whether a match or a NUL comes first, so each
-/// file gets a searcher with a fresh buffer.
-fn search_reader(
-    matcher: &RegexMatcher,
-    source: impl io::Read,
-    origin: Origin,
-    max_line_bytes: usize,
-) -> io::Result<bool> {
-    let mut searcher = SearcherBuilder::new()
-        .line_number(false)
-        .memory_map(MmapChoice::never())
-        .heap_limit(Some(max_line_bytes.max(SEARCHER_BYTES)))
-        .binary_detection(match origin {
-            Origin::Named => BinaryDetection::convert(b'\0'),
-            Origin::Walked => BinaryDetection::quit(b'\0'),
-        })
-        .build();
-    let mut sink = FirstMatchSink { origin, found: false };
-    searcher.search_reader(matcher, source, &mut sink)?;
-    Ok(sink.found)
 }
 
 /// Stops at the first match.

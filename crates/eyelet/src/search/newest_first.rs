@@ -25,7 +25,7 @@ use crate::search::long_lines::Origin;
 use crate::search::match_file::{FileMatcher, Finding};
 use crate::search::outcome::SearchCounts;
 use crate::search::query::Query;
-use crate::search::walk::{OpenFolder, PathBuffer, SkippedEntries};
+use crate::search::walk::{OpenFolder, PathBuffer};
 use crate::search::work_queue::WorkQueue;
 
 /// Files are deferred once this fraction of the hits for a page is found: one in so many.
@@ -58,7 +58,7 @@ pub(crate) struct NewestFirst<'h> {
 pub(crate) struct Worker<'w> {
     search: &'w NewestFirst<'w>,
     matcher: FileMatcher<'w>,
-    counts: SearchCounts,
+    pub(crate) counts: SearchCounts,
     deferred: DeferredPart,
     /// The folder of the file that was searched last.
     last_folder: Option<(Arc<Path>, Directory, PathBuffer)>,
@@ -130,7 +130,7 @@ impl<'h> NewestFirst<'h> {
         mut deferred: DeferredFiles,
         top: &OpenFolder,
     ) -> Result<SearchCounts, Stop> {
-        let mut counts = SearchCounts { searched: Some(0), ..SearchCounts::default() };
+        let mut counts = SearchCounts::default();
         let mut count = self.hits_needed.saturating_mul(2).max(MIN_SORTED);
         while !deferred.is_empty() {
             let mut newest = deferred.take_newest(count);
@@ -163,14 +163,8 @@ impl<'h> NewestFirst<'h> {
 impl<'w> Worker<'w> {
     pub(crate) fn new(search: &'w NewestFirst<'w>) -> Self {
         let matcher = FileMatcher::new(search.query, search.stop_check);
-        let counts = SearchCounts { searched: Some(0), ..SearchCounts::default() };
+        let counts = SearchCounts::default();
         Worker { search, matcher, counts, deferred: DeferredPart::default(), last_folder: None }
-    }
-
-    /// Adds what the walk skipped.
-    pub(crate) fn add_skipped(&mut self, skipped: &SkippedEntries) {
-        self.counts.unreadable += skipped.unreadable;
-        self.counts.not_utf8 += skipped.not_utf8;
     }
 
     /// Searches the file that is the search path itself.
@@ -198,7 +192,7 @@ impl<'w> Worker<'w> {
             };
         }
         let Ok((file, stat)) = folder.directory.open_regular(name) else {
-            self.counts.unreadable += 1;
+            self.counts.skipped.unreadable += 1;
             return Ok(());
         };
         let changed = modified_nanos(&stat);
@@ -218,7 +212,7 @@ impl<'w> Worker<'w> {
     fn defer(&mut self, folder: &OpenFolder, name: &OsStr) -> Result<bool, Stop> {
         self.search.stop_check.check()?;
         let Ok(stat) = folder.directory.stat(name) else {
-            self.counts.unreadable += 1;
+            self.counts.skipped.unreadable += 1;
             return Ok(true);
         };
         let modified = modified_nanos(&stat);
@@ -256,7 +250,7 @@ impl<'w> Worker<'w> {
         if !self.last_folder.as_ref().is_some_and(|(path, ..)| Arc::ptr_eq(path, folder)) {
             let below = folder.strip_prefix(&top.path).unwrap_or(folder);
             let Ok(directory) = top.directory.open_below(below.iter()) else {
-                self.counts.unreadable += 1;
+                self.counts.skipped.unreadable += 1;
                 return Ok(true);
             };
             self.last_folder = Some((Arc::clone(folder), directory, PathBuffer::new(folder)));
@@ -267,7 +261,7 @@ impl<'w> Worker<'w> {
             return Ok(false);
         }
         let Ok((file, stat)) = directory.open_regular(name) else {
-            self.counts.unreadable += 1;
+            self.counts.skipped.unreadable += 1;
             return Ok(true);
         };
         let path = path.to_string_lossy().into_owned();
@@ -284,10 +278,10 @@ impl<'w> Worker<'w> {
         match finding {
             Finding::Match | Finding::NoMatch => {
                 self.search.progress.add(1);
-                self.counts.searched = self.counts.searched.map(|count| count + 1);
+                self.counts.searched += 1;
             }
-            Finding::Unreadable => self.counts.unreadable += 1,
-            Finding::LineTooLong => self.counts.line_too_long += 1,
+            Finding::Unreadable => self.counts.skipped.unreadable += 1,
+            Finding::LineTooLong => self.counts.skipped.line_too_long += 1,
         }
         finding == Finding::Match
     }
@@ -295,7 +289,7 @@ impl<'w> Worker<'w> {
 
 /// The sum of all counts, and all deferred files.
 pub(crate) fn merge_workers(workers: Vec<Worker<'_>>) -> (SearchCounts, DeferredFiles) {
-    let mut counts = SearchCounts { searched: Some(0), ..SearchCounts::default() };
+    let mut counts = SearchCounts::default();
     let count = |worker: Worker<'_>| {
         counts.add(&worker.counts);
         worker.deferred

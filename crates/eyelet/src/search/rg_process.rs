@@ -57,7 +57,7 @@ pub(crate) fn search(
                     hit(Hit { path: path.to_owned(), modified });
                 }
             }
-            Err(_) => counts.not_utf8 += 1,
+            Err(_) => counts.skipped.not_utf8 += 1,
         });
     })?;
     match status.code() {

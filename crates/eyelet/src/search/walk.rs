@@ -14,6 +14,7 @@ use crate::fs::directory::Directory;
 use crate::search::entry_names::{EntryNames, ReadStatus};
 use crate::search::ignore::load_rules::RuleLoader;
 use crate::search::ignore::rules::{RuleLevel, Rules};
+use crate::search::outcome::SkippedFiles;
 use crate::search::work_queue::WorkQueue;
 
 /// How many directories stay open while their subdirectories wait.
@@ -24,15 +25,6 @@ const PARALLEL_FROM_ITEMS: usize = 8;
 
 /// How many files of a large directory form one item.
 const FILES_PER_ITEM: usize = 64;
-
-/// What a walk skipped for other reasons than the ignore rules.
-#[derive(Debug, Default)]
-pub(crate) struct SkippedEntries {
-    /// Directories that could not be read.
-    pub(crate) unreadable: u64,
-    /// Files and directories whose name is not UTF-8. Entries of such a directory are not counted.
-    pub(crate) not_utf8: u64,
-}
 
 /// A walk below one directory, shared by its walkers.
 pub(crate) struct Walk<'w> {
@@ -81,7 +73,8 @@ pub(crate) struct Walker<'w> {
     entries: EntryNames,
     /// The directory that was read last, if it does not stay open.
     last_read: Option<(Arc<EnteredDir>, Arc<OpenFolder>)>,
-    skipped: SkippedEntries,
+    /// What was skipped for other reasons than the ignore rules.
+    skipped: SkippedFiles,
 }
 
 impl<'w> Walk<'w> {
@@ -103,7 +96,7 @@ impl<'w> Walker<'w> {
             walk,
             entries: EntryNames::default(),
             last_read: None,
-            skipped: SkippedEntries::default(),
+            skipped: SkippedFiles::default(),
         }
     }
 
@@ -112,7 +105,7 @@ impl<'w> Walker<'w> {
         mut self,
         next: &mut dyn FnMut() -> Option<WalkItem>,
         mut visit: impl FnMut(&OpenFolder, &OsStr) -> Result<(), Stop>,
-    ) -> Result<SkippedEntries, Stop> {
+    ) -> Result<SkippedFiles, Stop> {
         let mut own = None;
         while let Some(work) = own.or_else(&mut *next) {
             self.walk.stop_check.check()?;

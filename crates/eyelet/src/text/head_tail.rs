@@ -61,7 +61,8 @@ pub(crate) struct HeadTailBuffer {
     head: Vec<u8>,
     /// The last bytes that are not in `head`.
     tail: Vec<u8>,
-    total: u64,
+    total_bytes: u64,
+    newlines: u64,
 }
 
 impl HeadTailBuffer {
@@ -78,13 +79,21 @@ impl HeadTailBuffer {
             tail_window,
             head: Vec::new(),
             tail: Vec::new(),
-            total: 0,
+            total_bytes: 0,
+            newlines: 0,
         }
+    }
+
+    /// A buffer that can show up to `most` bytes of text; the size is decided at the end.
+    pub(crate) fn with_max(keep: Keep, most: usize) -> Self {
+        let window = if keep == Keep::Both { most.saturating_mul(2) } else { most };
+        HeadTailBuffer::new(keep, window)
     }
 
     /// Adds the next bytes of the stream.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
-        self.total += chunk.len() as u64;
+        self.total_bytes += chunk.len() as u64;
+        self.newlines += memchr::memchr_iter(b'\n', chunk).count() as u64;
         let room = (self.head_window + EDGE_BYTES).saturating_sub(self.head.len());
         let (first, rest) = chunk.split_at(room.min(chunk.len()));
         self.head.extend_from_slice(first);
@@ -105,43 +114,21 @@ impl HeadTailBuffer {
         self.tail.extend_from_slice(chunk);
     }
 
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.total_bytes
+    }
+
+    /// The number of lines; a last line without a newline counts.
+    pub(crate) fn lines(&self) -> u64 {
+        let last = self.tail.last().or(self.head.last());
+        self.newlines + u64::from(last.is_some_and(|last| *last != b'\n'))
+    }
+
     /// All bytes of the stream in two parts, if none was dropped. None is dropped up to the
     /// window's size.
     pub(crate) fn all_bytes(&self) -> Option<[&[u8]; 2]> {
         let held = self.head.len() + self.tail.len();
-        (held as u64 == self.total).then_some([&self.head, &self.tail])
-    }
-
-    /// The part to show, after the stream has ended.
-    pub(crate) fn shown(&self) -> Shown {
-        let whole = self.all_bytes().map(|parts| parts.concat());
-        if let Some(whole) = &whole {
-            let text = String::from_utf8_lossy(whole);
-            if text.len() <= self.head_window + self.tail_window {
-                return Shown::Whole(text.into_owned());
-            }
-        }
-        let head = || start(whole.as_ref().unwrap_or(&self.head), self.head_window);
-        let tail = || match &whole {
-            Some(whole) => end(whole, self.tail_window),
-            None => end(
-                from_char_start(last(&self.tail, self.tail_window + EDGE_BYTES)),
-                self.tail_window,
-            ),
-        };
-        match self.keep {
-            Keep::Head => Shown::Head(head()),
-            Keep::Tail => Shown::Tail(tail()),
-            Keep::Both => Shown::Both { head: head(), tail: tail() },
-        }
-    }
-}
-
-impl HeadTailBuffer {
-    /// A buffer that can show up to `most` bytes of text; the size is decided at the end.
-    pub(crate) fn with_max(keep: Keep, most: usize) -> Self {
-        let window = if keep == Keep::Both { most.saturating_mul(2) } else { most };
-        HeadTailBuffer::new(keep, window)
+        (held as u64 == self.total_bytes).then_some([&self.head, &self.tail])
     }
 
     /// The size of the whole stream's text.
@@ -150,28 +137,49 @@ impl HeadTailBuffer {
         TextSize::measure(&String::from_utf8_lossy(&parts.concat()))
     }
 
+    /// The part to show, after the stream has ended.
+    pub(crate) fn shown(&self) -> Shown {
+        self.select(
+            |text| text.len() <= self.head_window + self.tail_window,
+            |bytes| start(bytes, self.head_window),
+            |bytes| end(bytes, self.tail_window),
+        )
+    }
+
     /// The part to show in a share of a reply. Keeps whole lines, unless one line is longer than
     /// the part.
     pub(crate) fn shown_within(&self, share: TextSize) -> Shown {
+        let part = if self.keep == Keep::Both { share.half() } else { share };
+        self.select(
+            |text| TextSize::measure(text).fits(share),
+            |bytes| whole_lines_of_start(bytes, part),
+            |bytes| whole_lines_of_end(bytes, part),
+        )
+    }
+
+    /// All of the text if it `fits`, else what `head` and `tail` take of the bytes at both ends.
+    fn select(
+        &self,
+        fits: impl Fn(&str) -> bool,
+        head: impl Fn(&[u8]) -> Piece,
+        tail: impl Fn(&[u8]) -> Piece,
+    ) -> Shown {
         let whole = self.all_bytes().map(|parts| parts.concat());
         if let Some(whole) = &whole {
             let text = String::from_utf8_lossy(whole);
-            if TextSize::measure(&text).fits(share) {
+            if fits(&text) {
                 return Shown::Whole(text.into_owned());
             }
         }
         let head_bytes = whole.as_ref().unwrap_or(&self.head);
         let tail_bytes = match &whole {
             Some(whole) => whole,
-            None => from_char_start(&self.tail),
+            None => from_char_start(last(&self.tail, self.tail_window + EDGE_BYTES)),
         };
         match self.keep {
-            Keep::Head => Shown::Head(whole_lines_of_start(head_bytes, share)),
-            Keep::Tail => Shown::Tail(whole_lines_of_end(tail_bytes, share)),
-            Keep::Both => Shown::Both {
-                head: whole_lines_of_start(head_bytes, share.half()),
-                tail: whole_lines_of_end(tail_bytes, share.half()),
-            },
+            Keep::Head => Shown::Head(head(head_bytes)),
+            Keep::Tail => Shown::Tail(tail(tail_bytes)),
+            Keep::Both => Shown::Both { head: head(head_bytes), tail: tail(tail_bytes) },
         }
     }
 }
@@ -248,8 +256,7 @@ fn end(bytes: &[u8], limit: usize) -> Piece {
             excess = excess.saturating_sub(replaced(chunk.invalid()));
         }
     }
-    let shown = bytes.get(start..).unwrap_or_default();
-    Piece { text: String::from_utf8_lossy(shown).into_owned(), bytes: shown.len() as u64 }
+    piece_of(bytes.get(start..).unwrap_or_default())
 }
 
 const REPLACEMENT_BYTES: usize = char::REPLACEMENT_CHARACTER.len_utf8();

@@ -142,3 +142,17 @@ fn a_character_at_the_edge_is_dropped_not_replaced() {
     assert_eq!(captured(&[stream], Keep::Head, 7), Shown::Head(piece("aaa😀", 7)));
     assert_eq!(captured(&[stream], Keep::Tail, 7), Shown::Tail(piece("😀bbb", 7)));
 }
+
+#[test]
+fn pieces_have_the_lines_of_the_whole() {
+    for text in ["", "\n", "a", "a\n", "a\nb", "\n\n", "a\nb\n", "ab\r\ncd"] {
+        for size in 1..=3 {
+            let mut buffer = HeadTailBuffer::new(Keep::Head, 1);
+            text.as_bytes().chunks(size).for_each(|piece| buffer.push(piece));
+            buffer.push(b"");
+            assert_eq!(buffer.total_bytes(), text.len() as u64, "{text:?}");
+            let lines = text.split_inclusive('\n').count() as u64;
+            assert_eq!(buffer.lines(), lines, "{text:?} in pieces of {size}");
+        }
+    }
+}

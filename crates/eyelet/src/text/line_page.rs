@@ -20,7 +20,7 @@ pub(crate) struct PageRequest {
 }
 
 /// The lines of a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PageLines {
     /// The lines, truncated to the window, each with its own ending.
     pub(crate) content: String,
@@ -42,22 +42,12 @@ pub(crate) struct LineScan {
 
 impl LineScan {
     pub(crate) fn new(page: PageRequest) -> Self {
-        LineScan {
-            page,
-            newlines: 0,
-            line: LineWindow::new(&page),
-            found: PageLines {
-                content: String::new(),
-                lines_shown: 0,
-                lines_truncated: 0,
-                total_lines: 0,
-            },
-        }
+        LineScan::after(page, 0)
     }
 
     /// A scan that starts after `newlines` complete lines, all before the page.
     pub(crate) fn after(page: PageRequest, newlines: u64) -> Self {
-        LineScan { newlines, ..LineScan::new(page) }
+        LineScan { page, newlines, line: LineWindow::new(&page), found: PageLines::default() }
     }
 
     /// Whether the page is complete, so that only counting is left.
@@ -174,7 +164,7 @@ impl LineScan {
 
     fn end_line(&mut self, newline: &str) {
         let before = self.found.content.len();
-        let cut = self.line.write(newline, &mut self.found.content);
+        let is_truncated = self.line.write(newline, &mut self.found.content);
         self.line = LineWindow::new(&self.page);
         if self.found.content.len() > self.page.bytes && self.found.lines_shown > 0 {
             // This line and the following ones are on the next page.
@@ -182,18 +172,13 @@ impl LineScan {
             self.page.limit = self.found.lines_shown;
             return;
         }
-        self.found.lines_truncated += u64::from(cut == Truncated::Yes);
+        self.found.lines_truncated += u64::from(is_truncated);
         self.found.lines_shown += 1;
     }
 }
 
-#[derive(PartialEq, Eq)]
-enum Truncated {
-    Yes,
-    No,
-}
-
 /// The shown part of one line.
+#[derive(Default)]
 struct LineWindow {
     width: usize,
     /// How many characters to skip before the window.
@@ -212,20 +197,9 @@ struct LineWindow {
 /// The most bytes that one character has.
 const MAX_CHAR_BYTES: usize = 4;
 
-/// How many bytes are validated at a time, to stay in the fastest CPU cache.
-const VALIDATE_BYTES: usize = 32 * 1024;
-
 impl LineWindow {
     fn new(page: &PageRequest) -> Self {
-        LineWindow {
-            width: page.width,
-            skip: page.column - 1,
-            partial: Vec::new(),
-            kept: Vec::new(),
-            length: 0,
-            ends_in_cr: false,
-            is_open: false,
-        }
+        LineWindow { width: page.width, skip: page.column - 1, ..LineWindow::default() }
     }
 
     /// Adds bytes of the line, without newlines.
@@ -272,45 +246,26 @@ impl LineWindow {
 
     /// Skips characters up to the window. Returns the bytes in the window.
     fn skip_characters<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
-        let mut rest = bytes;
-        if !self.partial.is_empty() {
-            rest = self.skip_partial(rest);
-        }
-        while self.skip > 0 && !rest.is_empty() {
-            let block = rest.get(..VALIDATE_BYTES).unwrap_or(rest);
-            let (valid, invalid) = match std::str::from_utf8(block) {
-                Ok(text) => (text, Some(0)),
-                Err(error) => {
-                    let valid = block.get(..error.valid_up_to()).unwrap_or_default();
-                    (std::str::from_utf8(valid).unwrap_or_default(), error.error_len())
-                }
-            };
+        let bytes = if self.partial.is_empty() { bytes } else { self.skip_partial(bytes) };
+        let mut skipped = 0;
+        for chunk in bytes.utf8_chunks() {
+            let (valid, invalid) = (chunk.valid(), chunk.invalid());
             let characters = valid.chars().count() as u64;
             if characters >= self.skip {
                 let index = usize::try_from(self.skip).unwrap_or(usize::MAX);
                 let start = valid.char_indices().nth(index).map_or(valid.len(), |(at, _)| at);
                 self.skip = 0;
-                return rest.get(start..).unwrap_or_default();
+                return bytes.get(skipped + start..).unwrap_or_default();
             }
             self.skip -= characters;
-            let unfinished = block.len() - valid.len();
-            rest = rest.get(valid.len()..).unwrap_or_default();
-            match invalid {
-                Some(0) => {}
-                Some(length) => {
-                    self.skip -= 1;
-                    rest = rest.get(length..).unwrap_or_default();
-                }
-                // The piece ends inside a character. If only the block does, the next block has the
-                // rest.
-                None if rest.len() == unfinished => {
-                    self.partial = rest.to_vec();
-                    return &[];
-                }
-                None => {}
+            skipped += valid.len() + invalid.len();
+            if skipped == bytes.len() && is_incomplete(invalid) {
+                self.partial = invalid.to_vec();
+            } else if !invalid.is_empty() {
+                self.skip -= 1;
             }
         }
-        rest
+        &[]
     }
 
     /// Completes the character that the last piece ended in. Returns the bytes after it.
@@ -318,28 +273,22 @@ impl LineWindow {
         let held = std::mem::take(&mut self.partial);
         let some = bytes.get(..MAX_CHAR_BYTES.min(bytes.len())).unwrap_or_default();
         let joined = [held.as_slice(), some].concat();
-        let length = match std::str::from_utf8(&joined) {
-            Ok(text) => text.chars().next().map_or(0, char::len_utf8),
-            Err(error) if error.valid_up_to() > 0 => {
-                let valid = joined.get(..error.valid_up_to()).unwrap_or_default();
-                let text = std::str::from_utf8(valid).unwrap_or_default();
-                text.chars().next().map_or(0, char::len_utf8)
+        let Some(first) = joined.utf8_chunks().next() else { return bytes };
+        let length = match first.valid().chars().next() {
+            Some(character) => character.len_utf8(),
+            None if first.invalid() == joined && is_incomplete(&joined) => {
+                self.partial = joined;
+                return &[];
             }
-            Err(error) => match error.error_len() {
-                Some(length) => length,
-                None => {
-                    self.partial = joined;
-                    return &[];
-                }
-            },
+            None => first.invalid().len(),
         };
         // The bytes before are the start of one character, so all of them are skipped.
         self.skip -= 1;
         bytes.get(length.saturating_sub(held.len())..).unwrap_or_default()
     }
 
-    /// Writes the shown part of the line and its ending.
-    fn write(&self, newline: &str, content: &mut String) -> Truncated {
+    /// Writes the shown part of the line and its ending. Returns whether the line is truncated.
+    fn write(&self, newline: &str, content: &mut String) -> bool {
         let ends_in_cr = self.ends_in_cr && !newline.is_empty();
         let length = self.length - u64::from(ends_in_cr && self.length > 0);
         let bytes = usize::try_from(length).unwrap_or(usize::MAX).min(self.kept.len());
@@ -350,12 +299,13 @@ impl LineWindow {
             content.push('\r');
         }
         content.push_str(newline);
-        if end.is_some() || length > self.kept.len() as u64 {
-            Truncated::Yes
-        } else {
-            Truncated::No
-        }
+        end.is_some() || length > self.kept.len() as u64
     }
+}
+
+/// Whether these bytes are the start of a character.
+fn is_incomplete(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
 #[cfg(test)]

@@ -10,5 +10,4 @@ pub(crate) mod listing_page;
 pub(crate) mod newest_page;
 pub(crate) mod removed_files;
 pub(crate) mod reply_budget;
-pub(crate) mod stream_counts;
 pub(crate) mod truncate;

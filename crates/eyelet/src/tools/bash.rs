@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 pub use super::bash_report::BashReport;
+use super::input_schema::{object, string, whole_number};
 use crate::args;
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, Hint, ToolError};
@@ -68,13 +69,9 @@ impl Tool for Bash {
     type Args = BashArgs;
     type Report = BashReport;
 
-    fn name(&self) -> &'static str {
-        "bash"
-    }
-
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: self.name(),
+            name: "bash",
             title: "Run a command",
             description: format!(
                 "Runs a command with bash -c and returns its exit code, stdout and stderr. Shows at \
@@ -84,35 +81,23 @@ impl Tool for Bash {
                  is killed when it ends or reaches timeout_secs. To list directories, search or \
                  read files, use list_dir, grep_files and read instead."
             ),
-            input_schema: json!({
-                "type": "object",
-                "properties": {
-                    "command": {
-                        "type": "string",
-                        "description": "Command line to run."
-                    },
-                    "timeout_secs": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": format!(
-                            "Time limit in seconds. Default {DEFAULT_TIMEOUT_SECS}, maximum \
-                             {MAX_TIMEOUT_SECS}."
-                        )
-                    },
-                    "cwd": {
-                        "type": "string",
-                        "description": "Directory to run in. Defaults to the working directory."
-                    },
+            input_schema: object(
+                "command",
+                json!({
+                    "command": string("Command line to run."),
+                    "timeout_secs": whole_number(&format!(
+                        "Time limit in seconds. Default {DEFAULT_TIMEOUT_SECS}, maximum \
+                         {MAX_TIMEOUT_SECS}."
+                    )),
+                    "cwd": string("Directory to run in. Defaults to the working directory."),
                     "keep": {
                         "type": "string",
                         "enum": ["head", "tail", "both"],
                         "description": "Which part of a long stream to show: the start, the end, \
                                         or half of each."
                     }
-                },
-                "required": ["command"],
-                "additionalProperties": false
-            }),
+                }),
+            ),
             read_only: false,
             load: Load::Command,
             counts: "bytes printed",
@@ -164,51 +149,23 @@ impl Tool for Bash {
 }
 
 fn limits() -> Vec<Limit> {
-    let seconds = "seconds";
-    let bytes = "bytes";
     vec![
-        Limit {
-            what: "output shown of stdout and stderr, each",
-            value: MAX_STREAM_BYTES as u64,
-            unit: bytes,
-            beyond: "truncated at a character boundary; saved in full to a file named in the reply",
-        },
-        Limit {
-            what: "default of `timeout_secs`",
-            value: DEFAULT_TIMEOUT_SECS,
-            unit: seconds,
-            beyond: "the command is killed; its output so far is returned, `timed_out` is true",
-        },
-        Limit {
-            what: "maximum of `timeout_secs`",
-            value: MAX_TIMEOUT_SECS,
-            unit: seconds,
-            beyond: "reduced to this value",
-        },
-        Limit {
-            what: "length of `command`",
-            value: MAX_COMMAND_BYTES as u64,
-            unit: bytes,
-            beyond: "`too_large`; write it to a file and run that",
-        },
-        Limit {
-            what: "one file of saved output",
-            value: MAX_FILE_BYTES,
-            unit: bytes,
-            beyond: "only the start is saved; the reply says how many bytes",
-        },
-        Limit {
-            what: "all saved output of a session",
-            value: MAX_SESSION_BYTES,
-            unit: bytes,
-            beyond: "the oldest files are removed",
-        },
-        Limit {
-            what: "age of output saved by the command line",
-            value: MAX_AGE_SECS as u64 / 3600,
-            unit: "hours",
-            beyond: "removed at the next start",
-        },
+        Limit::new("output shown of stdout and stderr, each", MAX_STREAM_BYTES as u64, "bytes")
+            .beyond(
+                "truncated at a character boundary; saved in full to a file named in the reply",
+            ),
+        Limit::new("default of `timeout_secs`", DEFAULT_TIMEOUT_SECS, "seconds")
+            .beyond("the command is killed; its output so far is returned, `timed_out` is true"),
+        Limit::new("maximum of `timeout_secs`", MAX_TIMEOUT_SECS, "seconds")
+            .beyond("reduced to this value"),
+        Limit::new("length of `command`", MAX_COMMAND_BYTES as u64, "bytes")
+            .beyond("`too_large`; write it to a file and run that"),
+        Limit::new("one file of saved output", MAX_FILE_BYTES, "bytes")
+            .beyond("only the start is saved; the reply says how many bytes"),
+        Limit::new("all saved output of a session", MAX_SESSION_BYTES, "bytes")
+            .beyond("the oldest files are removed"),
+        Limit::new("age of output saved by the command line", MAX_AGE_SECS as u64 / 3600, "hours")
+            .beyond("removed at the next start"),
     ]
 }
 

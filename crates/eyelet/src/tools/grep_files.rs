@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
+use super::input_schema::{object, string, whole_number};
 use crate::args;
 use crate::cancel::{Stop, StopCheck};
 use crate::context::{SearchEngine, TurnContext};
@@ -14,6 +15,7 @@ use crate::output::{Report, TextData};
 use crate::paths::confined_path::{ConfinedPath, OpenFailure};
 use crate::search::embedded;
 use crate::search::long_lines::MAX_LINE_BYTES;
+pub use crate::search::outcome::SkippedFiles;
 use crate::search::outcome::{SearchCounts, SearchFailure};
 use crate::search::query::Query;
 use crate::search::rg_process;
@@ -80,28 +82,13 @@ pub struct GrepFilesReport {
     pub withheld_bytes: u64,
 }
 
-/// How many files and directories were skipped, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SkippedFiles {
-    /// Files that could not be opened or read.
-    pub unreadable: u64,
-    /// Files whose name is not UTF-8.
-    pub not_utf8: u64,
-    /// Files with a line that is too long to search in memory.
-    pub line_too_long: u64,
-}
-
 impl Tool for GrepFiles {
     type Args = GrepFilesArgs;
     type Report = GrepFilesReport;
 
-    fn name(&self) -> &'static str {
-        "grep_files"
-    }
-
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: self.name(),
+            name: "grep_files",
             title: "Find files by content",
             description: format!(
                 "Searches file contents for a regular expression and returns the paths of the \
@@ -111,67 +98,38 @@ impl Tool for GrepFiles {
                  pattern starts with (?i). If a page is full, continue with offset increased by the number of \
                  files returned. To see the matching lines, use read."
             ),
-            input_schema: json!({
-                "type": "object",
-                "properties": {
-                    "pattern": {
-                        "type": "string",
-                        "description": "Regular expression in ripgrep's syntax."
-                    },
-                    "include": {
-                        "type": "string",
-                        "description": "Glob of the files to search, such as *.rs or *.{ts,tsx}; \
-                                        a leading ! excludes files, as in !*.md."
-                    },
-                    "path": {
-                        "type": "string",
-                        "description": "Directory or file to search. Default: the working directory."
-                    },
-                    "limit": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": format!(
-                            "Maximum number of files to return. Default {DEFAULT_LIMIT}, maximum \
-                             {MAX_LIMIT}."
-                        )
-                    },
-                    "offset": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": "First match to return, counting from 1. Default 1."
-                    }
-                },
-                "required": ["pattern"],
-                "additionalProperties": false
-            }),
+            input_schema: object(
+                "pattern",
+                json!({
+                    "pattern": string("Regular expression in ripgrep's syntax."),
+                    "include": string(
+                        "Glob of the files to search, such as *.rs or *.{ts,tsx}; \
+                         a leading ! excludes files, as in !*.md."
+                    ),
+                    "path": string("Directory or file to search. Default: the working directory."),
+                    "limit": whole_number(&format!(
+                        "Maximum number of files to return. Default {DEFAULT_LIMIT}, maximum \
+                         {MAX_LIMIT}."
+                    )),
+                    "offset": whole_number("First match to return, counting from 1. Default 1.")
+                }),
+            ),
             read_only: true,
             load: Load::Walk,
             counts: "files searched",
             limits: vec![
-                Limit {
-                    what: "files per page, by default",
-                    value: DEFAULT_LIMIT,
-                    unit: "files",
-                    beyond: "continue with offset",
-                },
-                Limit {
-                    what: "files per page, maximum",
-                    value: MAX_LIMIT,
-                    unit: "files",
-                    beyond: "a higher limit is reduced to this; continue with offset",
-                },
-                Limit {
-                    what: "length of a pattern or glob",
-                    value: MAX_PATTERN_BYTES as u64,
-                    unit: "bytes",
-                    beyond: "fails with `invalid_input`",
-                },
-                Limit {
-                    what: "length of a line that must be searched in memory",
-                    value: MAX_LINE_BYTES as u64,
-                    unit: "bytes",
-                    beyond: "the rest of the file is skipped",
-                },
+                Limit::new("files per page, by default", DEFAULT_LIMIT, "files")
+                    .beyond("continue with offset"),
+                Limit::new("files per page, maximum", MAX_LIMIT, "files")
+                    .beyond("a higher limit is reduced to this; continue with offset"),
+                Limit::new("length of a pattern or glob", MAX_PATTERN_BYTES as u64, "bytes")
+                    .beyond("fails with `invalid_input`"),
+                Limit::new(
+                    "length of a line that must be searched in memory",
+                    MAX_LINE_BYTES as u64,
+                    "bytes",
+                )
+                .beyond("the rest of the file is skipped"),
             ],
         }
     }
@@ -225,12 +183,9 @@ impl Tool for GrepFiles {
             files,
             offset,
             next_offset,
-            searched: counts.searched,
-            skipped: SkippedFiles {
-                unreadable: counts.unreadable,
-                not_utf8: counts.not_utf8,
-                line_too_long: counts.line_too_long,
-            },
+            // `rg` does not report it.
+            searched: (turn.search_engine == SearchEngine::Embedded).then_some(counts.searched),
+            skipped: counts.skipped,
             withheld_bytes,
         })
     }

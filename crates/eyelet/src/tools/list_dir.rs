@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
+use super::input_schema::{object, string, whole_number};
 use crate::args;
 use crate::cancel::StopCheck;
 use crate::context::TurnContext;
@@ -74,13 +75,9 @@ impl Tool for ListDir {
     type Args = ListDirArgs;
     type Report = ListDirReport;
 
-    fn name(&self) -> &'static str {
-        "list_dir"
-    }
-
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: self.name(),
+            name: "list_dir",
             title: "List a directory",
             description: format!(
                 "Lists the entries of a directory, by default {DEFAULT_DEPTH} levels deep and \
@@ -89,59 +86,30 @@ impl Tool for ListDir {
                  If the last line is `More than N entries found`, continue with offset increased \
                  by N. To search file contents, use grep_files."
             ),
-            input_schema: json!({
-                "type": "object",
-                "properties": {
-                    "dir_path": {
-                        "type": "string",
-                        "description": "Directory to list, as an absolute path."
-                    },
-                    "offset": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": "First entry to return, counting from 1. Default 1."
-                    },
-                    "limit": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": format!(
-                            "Maximum number of entries to return. Default {DEFAULT_LIMIT}."
-                        )
-                    },
-                    "depth": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": format!(
-                            "Number of levels to list; 1 lists only the directory's own entries. \
-                             Default {DEFAULT_DEPTH}."
-                        )
-                    }
-                },
-                "required": ["dir_path"],
-                "additionalProperties": false
-            }),
+            input_schema: object(
+                "dir_path",
+                json!({
+                    "dir_path": string("Directory to list, as an absolute path."),
+                    "offset": whole_number("First entry to return, counting from 1. Default 1."),
+                    "limit": whole_number(&format!(
+                        "Maximum number of entries to return. Default {DEFAULT_LIMIT}."
+                    )),
+                    "depth": whole_number(&format!(
+                        "Number of levels to list; 1 lists only the directory's own entries. \
+                         Default {DEFAULT_DEPTH}."
+                    ))
+                }),
+            ),
             read_only: true,
             load: Load::Walk,
             counts: "entries read",
             limits: vec![
-                Limit {
-                    what: "entries per page, by default",
-                    value: DEFAULT_LIMIT,
-                    unit: "entries",
-                    beyond: "reports `More than N entries found`; continue with offset",
-                },
-                Limit {
-                    what: "levels, by default",
-                    value: DEFAULT_DEPTH,
-                    unit: "levels",
-                    beyond: "deeper entries are not listed; increase depth",
-                },
-                Limit {
-                    what: "length of a name",
-                    value: MAX_ENTRY_LENGTH as u64,
-                    unit: "bytes",
-                    beyond: "the name is truncated",
-                },
+                Limit::new("entries per page, by default", DEFAULT_LIMIT, "entries")
+                    .beyond("reports `More than N entries found`; continue with offset"),
+                Limit::new("levels, by default", DEFAULT_DEPTH, "levels")
+                    .beyond("deeper entries are not listed; increase depth"),
+                Limit::new("length of a name", MAX_ENTRY_LENGTH as u64, "bytes")
+                    .beyond("the name is truncated"),
             ],
         }
     }

@@ -3,6 +3,7 @@
 pub mod bash;
 mod bash_report;
 pub mod grep_files;
+mod input_schema;
 pub mod list_dir;
 pub mod read;
 

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::input_schema::{object, string, whole_number};
 use crate::args;
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
@@ -15,7 +16,7 @@ use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::{Attachment, Report};
 use crate::paths::confined_path::OpenFailure;
 use crate::text::escape;
-use crate::text::image_type::{self, ImageKind};
+use crate::text::image_type;
 use crate::text::line_page::{PageLines, PageRequest};
 use crate::text::reply_budget::ReplyBudget;
 use crate::text::truncate;
@@ -147,13 +148,9 @@ impl Tool for Read {
     type Args = ReadArgs;
     type Report = ReadReport;
 
-    fn name(&self) -> &'static str {
-        "read"
-    }
-
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
-            name: self.name(),
+            name: "read",
             title: "Read a file",
             description: format!(
                 "Reads a text file and returns up to {MAX_LINES} lines and the total number of \
@@ -163,57 +160,30 @@ impl Tool for Read {
                  output. To list a directory, use list_dir.",
                 next = MAX_LINE_LENGTH + 1,
             ),
-            input_schema: json!({
-                "type": "object",
-                "properties": {
-                    "path": {
-                        "type": "string",
-                        "description": "Path of the file, absolute or relative to the working directory."
-                    },
-                    "offset": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": "First line to return, counting from 1. Default 1."
-                    },
-                    "limit": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": format!(
-                            "Maximum number of lines to return. Default and maximum {MAX_LINES}."
-                        )
-                    },
-                    "column": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": "First character to return of each line, counting from 1. \
-                                        Default 1."
-                    }
-                },
-                "required": ["path"],
-                "additionalProperties": false
-            }),
+            input_schema: object(
+                "path",
+                json!({
+                    "path": string("Path of the file, absolute or relative to the working directory."),
+                    "offset": whole_number("First line to return, counting from 1. Default 1."),
+                    "limit": whole_number(&format!(
+                        "Maximum number of lines to return. Default and maximum {MAX_LINES}."
+                    )),
+                    "column": whole_number(
+                        "First character to return of each line, counting from 1. \
+                         Default 1."
+                    )
+                }),
+            ),
             read_only: true,
             load: Load::Read,
             counts: "bytes read",
             limits: vec![
-                Limit {
-                    what: "lines per page",
-                    value: MAX_LINES,
-                    unit: "lines",
-                    beyond: "`truncated` is true; continue with offset",
-                },
-                Limit {
-                    what: "length of a line",
-                    value: MAX_LINE_LENGTH as u64,
-                    unit: "characters",
-                    beyond: "the line is truncated; continue with column",
-                },
-                Limit {
-                    what: "size of an image",
-                    value: MAX_IMAGE_BYTES,
-                    unit: "bytes",
-                    beyond: "fails with `too_large`",
-                },
+                Limit::new("lines per page", MAX_LINES, "lines")
+                    .beyond("`truncated` is true; continue with offset"),
+                Limit::new("length of a line", MAX_LINE_LENGTH as u64, "characters")
+                    .beyond("the line is truncated; continue with column"),
+                Limit::new("size of an image", MAX_IMAGE_BYTES, "bytes")
+                    .beyond("fails with `too_large`"),
             ],
         }
     }
@@ -252,7 +222,7 @@ impl Tool for Read {
         let mut start = [0; image_type::MAGIC_BYTES];
         let start = file.read_at(0, &mut start).map_err(|error| unreadable(&args.path, &error))?;
         match start.and_then(image_type::detect) {
-            Some(kind) => read_image(args.path, kind, &file).map(ReadReport::Image),
+            Some(mime_type) => read_image(args.path, mime_type, &file).map(ReadReport::Image),
             None => read_text(args.path, page, &file, turn).map(ReadReport::Text),
         }
     }
@@ -367,7 +337,11 @@ fn read_text(
     })
 }
 
-fn read_image(path: String, kind: ImageKind, file: &RegularFile) -> Result<Image, ToolError> {
+fn read_image(
+    path: String,
+    mime_type: &'static str,
+    file: &RegularFile,
+) -> Result<Image, ToolError> {
     let mut data = Vec::new();
     let mut buffer = vec![0; CHUNK_BYTES];
     while data.len() as u64 <= MAX_IMAGE_BYTES && file.size() <= Some(MAX_IMAGE_BYTES) {
@@ -375,7 +349,7 @@ fn read_image(path: String, kind: ImageKind, file: &RegularFile) -> Result<Image
         match piece.map_err(|error| unreadable(&path, &error))? {
             Some(piece) => data.extend_from_slice(piece),
             None => {
-                let (mime_type, bytes) = (kind.mime_type(), data.len() as u64);
+                let bytes = data.len() as u64;
                 return Ok(Image { path, r#type: "image", mime_type, bytes, data });
             }
         }

@@ -1,0 +1,21 @@
+//! The parts of the JSON schemas that all tools share.
+
+use serde_json::{Value, json};
+
+/// An object with these properties and no others.
+pub(super) fn object(required: &str, properties: Value) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": [required],
+        "additionalProperties": false
+    })
+}
+
+pub(super) fn string(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+pub(super) fn whole_number(description: &str) -> Value {
+    json!({ "type": "integer", "minimum": 0, "description": description })
+}
