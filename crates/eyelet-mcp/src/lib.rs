@@ -11,26 +11,26 @@
 //! 3. `call_task` runs the tool on a thread of `thread_pool` and renders the reply.
 //! 4. `stdio_transport` writes the reply to stdout.
 //!
-//! `stdio` starts and stops this. Over HTTP, `http` replaces `stdio` and `stdio_transport`, `token` holds
+//! `serve_stdio` starts and stops this. Over HTTP, `serve_http` replaces it and `stdio_transport`, `token` holds
 //! the bearer token, and `metrics` counts calls. `server` holds the state of all sessions and runs until
 //! a signal. No module here knows how a tool works.
 
 mod call_task;
 mod error_text;
-mod http;
 mod message;
 mod metrics;
 mod options;
 mod roots;
+mod serve_http;
+mod serve_stdio;
 mod server;
 mod session;
-mod stdio;
 mod stdio_transport;
 mod thread_pool;
 mod token;
 
 pub use error_text::{error_text, hint_text};
-pub use http::{Http, serve_http};
 pub use options::{Options, ReplyForm, WorkingDirectory};
-pub use stdio::serve_stdio;
+pub use serve_http::{Http, serve_http};
+pub use serve_stdio::serve_stdio;
 pub use token::Token;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::{landlock, layout::Layout, privileges, seccomp, sys};
+use super::{landlock, privileges, seccomp, sys, tmp_paths::TmpPaths};
 use crate::framing::framed;
 use crate::message::Message;
 use crate::request::{Program, SandboxRequest, Tier};
@@ -54,7 +54,7 @@ fn command(request: &SandboxRequest, tier: Option<Tier>, program: &Program) -> C
     command.args(program.arguments.iter().map(|argument| &argument.0));
     command.env_clear();
     command.envs(program.environment.iter().map(|(name, value)| (&name.0, &value.0)));
-    if let Some(temp) = tier.and_then(|tier| Layout::new(request, tier).private_temp()) {
+    if let Some(temp) = tier.and_then(|tier| TmpPaths::new(request, tier).private_temp()) {
         command.env("TMPDIR", temp);
     }
     command

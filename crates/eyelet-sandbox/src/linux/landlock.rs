@@ -13,7 +13,7 @@ use landlock::{
     Scope,
 };
 
-use super::layout::Layout;
+use super::tmp_paths::TmpPaths;
 use super::{resolve, sys};
 use crate::machine::{MIN_LANDLOCK, SCOPED_LANDLOCK};
 use crate::request::{Network, Policy, SandboxRequest, Strictness, Tier};
@@ -104,7 +104,7 @@ impl Rules<'_> {
             };
             ruleset = self.allow(ruleset, &root.path, access)?;
         }
-        if let Some(temp) = Layout::new(self.request, self.tier).private_temp() {
+        if let Some(temp) = TmpPaths::new(self.request, self.tier).private_temp() {
             ruleset = self.allow(ruleset, &temp, all)?;
         }
         if let Some(spill) = &self.request.spill {

@@ -5,7 +5,6 @@ mod descendants;
 mod guard;
 mod init;
 mod landlock;
-mod layout;
 mod monitor;
 mod namespaces;
 mod privileges;
@@ -15,6 +14,7 @@ mod seccomp;
 mod setup_failure;
 mod snapshot;
 mod sys;
+mod tmp_paths;
 mod undo;
 
 pub(crate) use monitor::supervise;

@@ -21,10 +21,10 @@ use rustix::mount::{
 use rustix::process::{getegid, geteuid};
 
 use super::landlock::DEVICES;
-use super::layout::{Layout, TMP};
 use super::privileges::{is_system_administrator, max_processes};
 use super::repositories::{LEADING, Repositories};
 use super::setup_failure::SetupFailure;
+use super::tmp_paths::{TMP, TmpPaths};
 use super::{resolve, sys};
 use crate::request::{Network, Place, Policy, SandboxRequest, Tier};
 
@@ -61,7 +61,7 @@ pub(super) fn identity() -> (u32, u32) {
 
 /// Mounts everything. This process must be the first in its namespaces.
 pub(super) fn enter(request: &SandboxRequest) -> Result<(), SetupFailure> {
-    let layout = Layout::new(request, Tier::Namespaces);
+    let layout = TmpPaths::new(request, Tier::Namespaces);
     let here = rustix::process::getcwd(Vec::new())
         .map_err(SetupFailure::at("cannot open the working directory"))?;
     let here = PathBuf::from(std::ffi::OsString::from_vec(here.into_bytes()));
@@ -158,7 +158,7 @@ impl DetachedMount {
 
     /// Mounts the directory at its original path. If the private temp directory covers `/tmp`, creates
     /// the path there first.
-    fn attach(self, layout: &Layout<'_>) -> Result<(), SetupFailure> {
+    fn attach(self, layout: &TmpPaths<'_>) -> Result<(), SetupFailure> {
         let what = format!("cannot mount {}", self.path.display());
         let below_tmp = self.path.strip_prefix(TMP).ok().filter(|_| layout.covers_tmp);
         let target = match below_tmp {

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 use rustix::io::Errno;
 
-use super::layout::Layout;
 use super::snapshot::{Snapshot, random_name, relocate};
+use super::tmp_paths::TmpPaths;
 use crate::message::{Fate, Reverted};
 use crate::remove::remove_all;
 use crate::request::{SandboxRequest, Tier};
@@ -59,7 +59,7 @@ pub(super) fn move_away(
             .and_then(|folder| relocate(place, &by_handle(&folder, &new_name)));
         if moved.is_ok() {
             let path = temp.path.join(REVERTED).join(&new_name);
-            return Ok(Layout::new(request, tier).inside(&path));
+            return Ok(TmpPaths::new(request, tier).inside(&path));
         }
     }
     let beside = beside(&new_name);

@@ -3,9 +3,9 @@
 // Makes the lints treat the helpers here as test code.
 #![cfg(test)]
 
-mod developer_tools;
 #[cfg(target_os = "linux")]
-mod environment;
+mod containers;
+mod developer_tools;
 mod files;
 #[cfg(target_os = "linux")]
 mod git;
@@ -14,6 +14,8 @@ mod load;
 #[cfg(target_os = "linux")]
 mod network;
 mod processes;
+#[cfg(target_os = "linux")]
+mod removed_directories;
 #[cfg(target_os = "linux")]
 mod restore;
 #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "starts processes")]
 
+pub(crate) mod allowed_variables;
 pub(crate) mod command_spec;
 pub(crate) mod denied_paths;
 pub(crate) mod find_program;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use eyelet_sandbox::{Place, Policy, Program, Raw, RawPath, SandboxRequest, Supervisor};
 
 use crate::context::TurnContext;
+use crate::exec::allowed_variables;
 use crate::exec::denied_paths;
 use crate::exec::find_program;
 use crate::exec::refusal::Refusal;
@@ -70,7 +71,7 @@ fn program(
         let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
         own.chain([("TERM".into(), "dumb".into()), ("NO_COLOR".into(), "1".into())]).collect()
     } else {
-        settings.environment(&turn.environment)
+        allowed_variables::allowed(&turn.environment, &settings.environment_names)
     };
     environment.push(("PWD".into(), directory.into()));
     Program {

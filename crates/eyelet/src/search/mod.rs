@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "reads files and starts rg")]
 
-pub(crate) mod deferred_files;
+pub(crate) mod deferred_storage;
 pub(crate) mod embedded;
 pub(crate) mod entry_names;
 pub(crate) mod ignore;

@@ -20,7 +20,7 @@ use crate::text::newest_page::{Hit, NewestPage};
 
 use crate::fs::directory::Directory;
 use crate::fs::regular_file::modified_nanos;
-use crate::search::deferred_files::{Candidate, DeferredFiles, DeferredPart};
+use crate::search::deferred_storage::{Candidate, DeferredFiles, DeferredPart};
 use crate::search::long_lines::Origin;
 use crate::search::match_file::{FileMatcher, Finding};
 use crate::search::outcome::SearchCounts;

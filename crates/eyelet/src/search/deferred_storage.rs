@@ -176,5 +176,5 @@ fn slash(folder: &Path) -> &'static [u8] {
 }
 
 #[cfg(test)]
-#[path = "deferred_files_tests.rs"]
+#[path = "deferred_storage_tests.rs"]
 mod tests;

@@ -8,19 +8,19 @@ use crate::request::{Policy, SandboxRequest, Tier};
 pub(super) const TMP: &str = "/tmp";
 
 /// Maps paths outside the sandbox to paths inside.
-pub(super) struct Layout<'r> {
+pub(super) struct TmpPaths<'r> {
     request: &'r SandboxRequest,
     /// Whether the private temp directory is mounted at `/tmp`.
     pub(super) covers_tmp: bool,
 }
 
-impl<'r> Layout<'r> {
+impl<'r> TmpPaths<'r> {
     pub(super) fn new(request: &'r SandboxRequest, tier: Tier) -> Self {
         let has_tmp = request.roots.iter().any(|root| Path::new(TMP).starts_with(&root.path));
         let is_sandbox = request.policy != Policy::Full && tier == Tier::Namespaces;
         let is_folder = || Path::new(TMP).symlink_metadata().is_ok_and(|found| found.is_dir());
         let covers_tmp = is_sandbox && request.private_temp.is_some() && !has_tmp && is_folder();
-        Layout { request, covers_tmp }
+        TmpPaths { request, covers_tmp }
     }
 
     /// The path of the private temp directory inside the sandbox.
