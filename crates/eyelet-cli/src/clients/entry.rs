@@ -163,7 +163,7 @@ fn command(client: &Client) -> Result<PathBuf, Failure> {
 }
 
 /// The entry for a client that starts the server in an unknown directory, in the most common layout. The
-/// path of the program is the one that it was started with, symlinks included.
+/// path of the program is the one that it was started with, symlinks included, and so are its flags.
 pub(crate) fn generic_entry<'r>(roots: impl Iterator<Item = &'r Path>) -> Result<Value, Failure> {
     let executable = Executable::this()?;
     let started_as = env::args_os().next().map(PathBuf::from).and_then(|name| {
@@ -171,7 +171,25 @@ pub(crate) fn generic_entry<'r>(roots: impl Iterator<Item = &'r Path>) -> Result
     });
     let started_as = started_as.filter(|path| executable.is_same(path));
     let command = text(&started_as.unwrap_or(executable.path))?;
-    let mut arguments = vec!["mcp".to_owned()];
+    let mut arguments = Vec::new();
+    let mut words = env::args_os().skip(1);
+    while let Some(word) = words.next() {
+        let word = text(Path::new(&word))?;
+        let (flag, value) = match word.split_once('=') {
+            Some((flag @ ("--root" | "--cwd"), value)) => (flag, Some(value.into())),
+            _ if word == "--root" || word == "--cwd" => (word.as_str(), words.next()),
+            _ => (word.as_str(), None),
+        };
+        match (flag, value) {
+            // The roots in force are added below.
+            ("--root", _) => {}
+            ("--cwd", Some(directory)) => {
+                let directory = absolute(directory).unwrap_or_default();
+                arguments.extend(["--cwd".to_owned(), text(&directory)?]);
+            }
+            _ => arguments.push(word),
+        }
+    }
     for root in roots {
         arguments.extend(["--root".to_owned(), text(root)?]);
     }

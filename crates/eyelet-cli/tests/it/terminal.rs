@@ -148,7 +148,7 @@ fn server_on_a_terminal_explains_how_to_connect() {
         It is confined to /repo.
         Press Ctrl-D to stop it.
         To connect a client, add this entry to its config file:
-        {"mcpServers":{"eyelet":{"command":"/bin/eyelet","args":["mcp","--root","/repo"]}}}
+        {"mcpServers":{"eyelet":{"command":"/bin/eyelet","args":["mcp","--tools","read,list_dir","--root","/repo"]}}}
         Or run `/bin/eyelet setup CLIENT --write`; `/bin/eyelet setup --list` lists the clients.
     "#]]
     .assert_eq(&tree.redact(&shown));
@@ -165,14 +165,18 @@ fn printed_client_entry_works_in_another_directory() {
     symlink(eyelet_bin(), &link).unwrap();
     let project = tree.path().join("a \"quoted\"\u{202e} project");
     let mut server = command(&tree);
-    let shown = banner(server.args(["mcp", "--root"]).arg(&project));
+    let flags = ["--deny", "*.pem", "mcp", "--cwd", "bin", "--root=bin", "--root"];
+    let shown = banner(server.args(flags).arg(&project));
     let entry = |shown: &str| -> Value {
         let line = shown.lines().find(|line| line.starts_with('{')).unwrap();
         let entry: Value = serde_json::from_str(line).unwrap();
         entry.pointer("/mcpServers/eyelet").unwrap().clone()
     };
     let printed = entry(&shown);
-    assert_eq!(printed["args"], json!(["mcp", "--root", project]));
+    let bin = tree.path().join("bin");
+    let expected =
+        json!(["--deny", "*.pem", "mcp", "--cwd", bin, "--root", bin, "--root", project]);
+    assert_eq!(printed["args"], expected);
     let arguments = printed["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
     let mut child = Command::new(printed["command"].as_str().unwrap())
         .args(arguments)
