@@ -150,6 +150,12 @@ fn sweep(stage: &Stage, scenario: &dyn Scenario, time: Duration) -> Result<usize
         }
     }
     println!("   {}: {runs} of {} faults tested, {bad} failed", scenario.name(), faults.len());
+    if runs == 0 {
+        return Err(format!(
+            "{}: no fault was injected; strace may not be allowed",
+            scenario.name()
+        ));
+    }
     Ok(bad)
 }
 

@@ -105,6 +105,16 @@ pub(crate) fn temp_dir() -> PathBuf {
     absolute(env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"))
 }
 
+/// The root of a server without `--root`: the working directory, unless it is `/` or the home directory: desktop clients start servers there.
+pub(crate) fn default_root(cwd: &Path) -> Option<Root> {
+    let real = fs::canonicalize(cwd).ok()?;
+    let home = env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
+    if real == Path::new("/") || Some(&real) == home.as_ref() {
+        return None;
+    }
+    Root::open(cwd).ok()
+}
+
 /// Applies `--spill-bytes`.
 pub(crate) fn limited(spill: OutputStore, flags: &ContextFlags) -> OutputStore {
     match flags.spill_bytes {

@@ -1,27 +1,21 @@
 //! The server over stdin and stdout, from start to shutdown.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use eyelet::ToolRouter;
 use rmcp::service::{ServerInitializeError, serve_server};
-use rustix::fs::{Mode, OFlags};
-use rustix::stdio;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::options::Options;
 use crate::server::{SHUTDOWN_TIMEOUT, Server, wait_for_signal};
 use crate::session::Session;
-use crate::stdio_transport::{ConnectionEnd, StdioTransport};
+use crate::stdio_transport::{ConnectionEnd, StdioTransport, take_over_stdio};
 
 /// When the input ends, calls have this long to finish before they are cancelled.
 const FINISH_TIMEOUT: Duration = Duration::from_millis(500);
-/// The duplicated descriptors start here, above the numbers that programs commonly assume.
-const MIN_DESCRIPTOR: i32 = 100;
 
 /// Serves the tools of `router` over stdin and stdout until the input ends or the process receives
 /// SIGTERM, SIGHUP or SIGINT.
@@ -42,24 +36,6 @@ pub fn serve_stdio(options: Options, router: ToolRouter) -> io::Result<()> {
         shut_down(&server, &transport, cause).await;
         Ok(())
     })
-}
-
-/// Moves stdin and stdout to private descriptors that no child inherits. Afterwards stdin is empty, and
-/// everything printed to stdout goes to stderr.
-fn take_over_stdio() -> io::Result<(File, File)> {
-    let input = duplicate(stdio::stdin())?;
-    let output = duplicate(stdio::stdout())?;
-    let null: OwnedFd =
-        rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    stdio::dup2_stdin(&null)?;
-    stdio::dup2_stdout(stdio::stderr())?;
-    Ok((File::from(input), File::from(output)))
-}
-
-/// Falls back to a low number if the process may not open descriptors above [`MIN_DESCRIPTOR`].
-fn duplicate(file: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    let high = rustix::io::fcntl_dupfd_cloexec(file, MIN_DESCRIPTOR);
-    Ok(high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(file, 3))?)
 }
 
 /// Runs one session after the other: after a failed handshake the client may try again.

@@ -111,7 +111,7 @@ impl Session {
     fn instructions(&self) -> String {
         let turn = roots::turn_context(&self.server.options, None);
         let mut text = String::from(
-            "Tools for files and commands. Every reply has a size limit. Truncated replies say so and \
+            "Tools to list, search and read files and to run commands. Every reply has a size limit. Truncated replies say so and \
              give the offset, column or file to continue from.",
         );
         if turn.roots().next().is_some() {

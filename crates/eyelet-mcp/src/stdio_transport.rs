@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +15,9 @@ use rmcp::model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, Requ
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{Mode, OFlags};
 use rustix::pipe::PIPE_BUF;
+use rustix::stdio;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc};
@@ -27,6 +30,27 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const MAX_QUEUED_MESSAGES: usize = 16;
 /// The server accepts no message while more than this many bytes wait for the client to read them.
 const MAX_UNWRITTEN_BYTES: usize = 64 * 1024 * 1024;
+
+/// The duplicated descriptors start here, above the numbers that programs commonly assume.
+const MIN_DESCRIPTOR: i32 = 100;
+
+/// Moves stdin and stdout to private descriptors that no child inherits. Afterwards stdin is empty, and
+/// everything printed to stdout goes to stderr.
+pub(crate) fn take_over_stdio() -> io::Result<(File, File)> {
+    let input = duplicate(stdio::stdin())?;
+    let output = duplicate(stdio::stdout())?;
+    let null: OwnedFd =
+        rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    stdio::dup2_stdin(&null)?;
+    stdio::dup2_stdout(stdio::stderr())?;
+    Ok((File::from(input), File::from(output)))
+}
+
+/// Falls back to a low number if the process may not open descriptors above [`MIN_DESCRIPTOR`].
+fn duplicate(file: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let high = rustix::io::fcntl_dupfd_cloexec(file, MIN_DESCRIPTOR);
+    Ok(high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(file, 3))?)
+}
 
 /// Why the connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +115,7 @@ impl Transport<RoleServer> for StdioTransport {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let has_room = |outgoing: &Outgoing| outgoing.unwritten_bytes() <= MAX_UNWRITTEN_BYTES;
-        self.outgoing.wait_until(has_room).await;
+        self.outgoing.wait_for_room().await;
         let received = self.incoming.lock().await.recv().await;
         match received {
             Some(message) => Some(*message),
@@ -138,6 +161,11 @@ impl Outgoing {
             }
             changed.await;
         }
+    }
+
+    /// Waits while the client leaves too many bytes unread.
+    async fn wait_for_room(&self) {
+        self.wait_until(|outgoing| outgoing.unwritten_bytes() <= MAX_UNWRITTEN_BYTES).await;
     }
 
     /// Opens a request, or closes one that the client cancels. Fails with an answer if the id is in use.
@@ -214,6 +242,10 @@ async fn read_messages(
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut messages = Vec::new();
     loop {
+        // Invalid lines are answered here, past `receive`. Without the yield, a client that never pauses would
+        // keep the writer and the signals waiting.
+        outgoing.wait_for_room().await;
+        tokio::task::yield_now().await;
         match input.read(&mut chunk).await {
             Ok(0) => break,
             Ok(count) => decoder.push(chunk.get(..count).unwrap_or_default(), |line| {

@@ -39,10 +39,8 @@ pub(super) const NPM: Need = Need {
     test: Test::Runs("npm", &["--version"]),
     advice: "apt-get install nodejs npm",
 };
-pub(super) const STRACE: Need =
-    Need { name: "strace", test: Test::Runs("strace", &["-V"]), advice: "apt-get install strace" };
 
-const OPTIONAL: &[&Need] = &[&RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM, &STRACE];
+const OPTIONAL: &[&Need] = &[&RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM];
 
 /// Programs that tests skip themselves without (`testkit::lacks`), beside the needs of steps.
 const OF_TESTS: &[&str] = &["cargo", "make", "python3"];

@@ -1,5 +1,6 @@
 //! The tests as a user who owns nothing: root's rights hide what fails for others.
 
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::built::{TestProgram, built};
-use super::{ripgrep, skipped};
+use super::{pytest, ripgrep, skipped};
 use crate::workspace::{Workspace, run};
 
 /// `nobody` on most systems; the number need not have a name.
@@ -18,7 +19,7 @@ const USER: u32 = 65534;
 const LIBRARY_MODULES: &[&str] = &[
     "paths::",
     "hostile_",
-    "hidden::",
+    "deny_list::",
     "list_dir::",
     "read::",
     "grep_hostile::",
@@ -28,6 +29,16 @@ const LIBRARY_MODULES: &[&str] = &[
 
 /// The path, sandbox and file tests.
 pub(super) fn some(workspace: &Workspace) -> Result<(), String> {
+    let files = fs::read_dir(workspace.root.join("crates/eyelet/tests/it"))
+        .map_err(|error| format!("crates/eyelet/tests/it: {error}"))?;
+    let files: Vec<_> = files.filter_map(Result::ok).map(|file| file.file_name()).collect();
+    for module in LIBRARY_MODULES {
+        let is_its =
+            |file: &OsString| file.to_string_lossy().starts_with(module.trim_end_matches(':'));
+        if !files.iter().any(is_its) {
+            return Err(format!("no test file matches the filter {module}"));
+        }
+    }
     test(workspace, |program| match program.package.as_str() {
         "eyelet" => Some(LIBRARY_MODULES),
         "eyelet-sandbox" => Some(&[]),
@@ -53,6 +64,12 @@ fn test(
     let eyelet = copied(&built.eyelet)?;
     let rg = copied(&ripgrep::path(workspace))?;
     let reports = copy.path("tmp").join("skipped-tests.txt");
+    let pytest = copy.path("pytest");
+    let has_pytest = pytest::path(workspace).exists();
+    if has_pytest {
+        run(Command::new("cp").arg("-r").arg(pytest::path(workspace)).arg(&pytest))?;
+        run(Command::new("chmod").args(["-R", "a+rX"]).arg(&pytest))?;
+    }
     for program in &built.tests {
         let Some(filters) = filters(program) else { continue };
         let test = copied(&program.path)?;
@@ -60,7 +77,10 @@ fn test(
         let mut command = Command::new(&test);
         command
             .args(filters)
+            // The ignored tests are those of pytest.
+            .args((filters.is_empty() && has_pytest).then_some("--include-ignored"))
             .env_clear()
+            .env("EYELET_TEST_PYTEST", &pytest)
             .envs(
                 ["PATH", "RUSTUP_HOME"]
                     .iter()

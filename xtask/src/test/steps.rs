@@ -2,12 +2,11 @@
 
 use std::process::Command;
 
-use super::needs::{CLIPPY, NPM, Need, PYTHON, ROOT, RUSTFMT, STRACE};
+use super::needs::{CLIPPY, NPM, Need, PYTHON, ROOT, RUSTFMT};
 use super::{
     agents, conformance, import_cycles, mcp_clients, pytest, ripgrep, second_user, spec_rules,
 };
 use super::{built, skipped};
-use crate::faults;
 use crate::workspace::{Workspace, run};
 
 /// Which command runs a step.
@@ -182,14 +181,6 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[NPM],
         after: &[],
         run: agents::check,
-    },
-    Step {
-        name: "faults",
-        about: "calls in which one system call fails, for two minutes",
-        set: Set::Extended,
-        needs: &[STRACE],
-        after: &[],
-        run: |workspace| faults::check(workspace, &["120"]),
     },
 ];
 

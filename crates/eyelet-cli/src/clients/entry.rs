@@ -1,6 +1,7 @@
 //! The entry that starts `eyelet mcp`, in each client's layout.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf, absolute};
@@ -163,8 +164,11 @@ fn command(client: &Client) -> Result<PathBuf, Failure> {
 }
 
 /// The entry for a client that starts the server in an unknown directory, in the most common layout. The
-/// path of the program is the one that it was started with, symlinks included, and so are its flags.
-pub(crate) fn generic_entry<'r>(roots: impl Iterator<Item = &'r Path>) -> Result<Value, Failure> {
+/// path of the program is the one that it was started with, symlinks included.
+pub(crate) fn generic_entry<'r>(
+    flags: impl IntoIterator<Item = OsString>,
+    roots: impl Iterator<Item = &'r Path>,
+) -> Result<Value, Failure> {
     let executable = Executable::this()?;
     let started_as = env::args_os().next().map(PathBuf::from).and_then(|name| {
         if name.components().count() > 1 { absolute(&name).ok() } else { on_path(name.to_str()?) }
@@ -172,7 +176,7 @@ pub(crate) fn generic_entry<'r>(roots: impl Iterator<Item = &'r Path>) -> Result
     let started_as = started_as.filter(|path| executable.is_same(path));
     let command = text(&started_as.unwrap_or(executable.path))?;
     let mut arguments = Vec::new();
-    let mut words = env::args_os().skip(1);
+    let mut words = flags.into_iter();
     while let Some(word) = words.next() {
         let word = text(Path::new(&word))?;
         let (flag, value) = match word.split_once('=') {

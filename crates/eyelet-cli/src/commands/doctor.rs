@@ -10,8 +10,9 @@ use crate::print;
 
 /// Limits of both tiers on every machine.
 const ALWAYS: &[&str] = &[
-    "Without --strict, commands can read every file that you can read, except directories with secrets. \
-     --root restricts list_dir, grep_files and read, and the directories that commands can write to.",
+    "Without --strict, commands can read every file that you can read, except secrets such as ~/.ssh. \
+     --root limits which files list_dir, grep_files and read can access and where commands can write, \
+     but not what commands can read.",
     "--deny hides a file from commands only if the file exists when the first command runs. It does not \
      hide hard links.",
     "Repositories created by a command are not protected: running git in them, or in a repository that \

@@ -1,19 +1,17 @@
 //! `eyelet mcp`: runs the MCP server.
 
 use std::env;
-use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use eyelet::{OutputStore, PathScope, PrivateTemp, Root, SandboxPolicy, ToolRouter};
+use eyelet::{OutputStore, PathScope, PrivateTemp, SandboxPolicy, ToolRouter};
 use eyelet_mcp::{Options, Token, WorkingDirectory};
 
 use crate::failure::Failure;
 use crate::flags::{ContextFlags, HttpFlags, McpFlags};
-use crate::{clients, context, print};
+use crate::{clients, config, context, print};
 
 pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let context_flags = before.with(&flags.context);
@@ -24,7 +22,7 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
     let turn = context::unconfined(&context_flags, policy, PrivateTemp::session)?;
     let mut roots: Vec<_> = context::roots(&context_flags)?.into_iter().map(Arc::new).collect();
     if roots.is_empty() {
-        roots.extend(default_root(turn.cwd()).map(Arc::new));
+        roots.extend(context::default_root(turn.cwd()).map(Arc::new));
     }
     let root_paths: Vec<_> = roots.iter().map(|root| root.path().to_owned()).collect();
     let turn = context::with_deny_list(&context_flags, turn, &root_paths)?;
@@ -119,16 +117,6 @@ fn router(flags: &McpFlags, policy: SandboxPolicy) -> Result<ToolRouter, Failure
     Ok(ToolRouter::new().only(&offered))
 }
 
-/// The working directory, unless it is `/` or the home directory: desktop clients start servers there.
-fn default_root(cwd: &Path) -> Option<Root> {
-    let real = fs::canonicalize(cwd).ok()?;
-    let home = env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
-    if real == Path::new("/") || Some(&real) == home.as_ref() {
-        return None;
-    }
-    Root::open(cwd).ok()
-}
-
 /// Tells a person at a terminal what the server does and how to connect a client.
 fn print_hints(options: &Options, router: &ToolRouter) {
     let tools: Vec<_> = router.definitions().iter().map(|tool| tool.name).collect();
@@ -141,7 +129,9 @@ fn print_hints(options: &Options, router: &ToolRouter) {
         print::note(&format!("It is confined to {}.", roots.join(", ")));
     }
     print::note("Press Ctrl-D to stop it.");
-    let entry = match clients::generic_entry(roots()) {
+    // Variables that the client may lack become flags; the user's file applies again.
+    let flags = config::variable_flags().map(|more| env::args_os().skip(1).chain(more));
+    let entry = match flags.and_then(|flags| clients::generic_entry(flags, roots())) {
         Ok(entry) => entry,
         Err(failure) => return print::note(&failure.message),
     };

@@ -57,6 +57,14 @@ pub(crate) fn with_layers(matches: &ArgMatches) -> Result<Option<Vec<OsString>>,
     Ok(Some(env::args_os().chain(lower.iter().flat_map(LayerValue::as_flag)).collect()))
 }
 
+/// The settings that come from `EYELET_*` variables, as flags.
+pub(crate) fn variable_flags() -> Result<Vec<OsString>, Failure> {
+    let (_, settings) = effective()?;
+    let values = settings.into_iter().flat_map(|setting| setting.values);
+    let values: Vec<_> = values.filter(|value| value.source == Source::Variable).collect();
+    Ok(values.iter().flat_map(LayerValue::as_flag).collect())
+}
+
 /// The effective settings for this process's command line, and the user's file.
 pub(crate) fn effective() -> Result<(Option<UserFile>, Vec<EffectiveSetting>), Failure> {
     let matches = Cli::command().try_get_matches();

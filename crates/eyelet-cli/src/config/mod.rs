@@ -7,5 +7,7 @@
 mod layers;
 mod settings;
 
-pub(crate) use layers::{EffectiveSetting, Source, effective, flag_before_command, with_layers};
+pub(crate) use layers::{
+    EffectiveSetting, Source, effective, flag_before_command, variable_flags, with_layers,
+};
 pub(crate) use settings::{Kind, is_list, kind};

@@ -15,7 +15,7 @@ pub(crate) struct CallFlags {
         "Arguments as a JSON object; - reads them from stdin [maximum: {MAX_ARGUMENT_BYTES} bytes]"
     ))]
     pub(crate) arguments: OsString,
-    /// Print the reply as a model sees it, not as JSON; print errors to stderr
+    /// Print the reply as plain text, as a model receives it; print errors to stderr
     #[arg(long)]
     pub(crate) text: bool,
     #[command(flatten)]

@@ -85,7 +85,7 @@ fn help_of_call() {
           <JSON>  Arguments as a JSON object; - reads them from stdin [maximum: 8388608 bytes]
 
         Options:
-              --text  Print the reply as a model sees it, not as JSON; print errors to stderr
+              --text  Print the reply as plain text, as a model receives it; print errors to stderr
           -h, --help  Print help
 
         Path and sandbox options: as above

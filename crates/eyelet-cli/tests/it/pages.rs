@@ -89,7 +89,7 @@ fn limits_are_printed_as_a_table() {
           length of a name                                  500 bytes        the name is truncated
         grep_files
           files per page, by default                        100 files        continue with offset
-          files per page, maximum                           2,000 files      a higher limit is reduced to this; continue with offset
+          files per page, maximum                           2,000 files      a higher limit is reduced to the maximum; continue with offset
           length of a pattern or glob                       8,192 bytes      fails with `invalid_input`
           length of a line that must be searched in memory  16 MiB           the rest of the file is skipped
         read

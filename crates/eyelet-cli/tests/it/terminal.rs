@@ -165,6 +165,7 @@ fn printed_client_entry_works_in_another_directory() {
     symlink(eyelet_bin(), &link).unwrap();
     let project = tree.path().join("a \"quoted\"\u{202e} project");
     let mut server = command(&tree);
+    server.env("EYELET_SANDBOX", "read-only");
     let flags = ["--deny", "*.pem", "mcp", "--cwd", "bin", "--root=bin", "--root"];
     let shown = banner(server.args(flags).arg(&project));
     let entry = |shown: &str| -> Value {
@@ -174,8 +175,10 @@ fn printed_client_entry_works_in_another_directory() {
     };
     let printed = entry(&shown);
     let bin = tree.path().join("bin");
+    let flags = json!(["--deny", "*.pem", "mcp", "--cwd", bin, "--sandbox=read-only"]);
+    let roots = json!(["--root", bin, "--root", project]);
     let expected =
-        json!(["--deny", "*.pem", "mcp", "--cwd", bin, "--root", bin, "--root", project]);
+        Value::from([flags, roots].map(|part| part.as_array().unwrap().clone()).concat());
     assert_eq!(printed["args"], expected);
     let arguments = printed["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
     let mut child = Command::new(printed["command"].as_str().unwrap())

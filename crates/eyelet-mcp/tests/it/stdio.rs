@@ -270,6 +270,36 @@ fn a_client_that_does_not_read_costs_bounded_memory() {
 }
 
 #[test]
+fn invalid_lines_of_a_client_that_does_not_read_cost_bounded_memory() {
+    let tree = tree();
+    let mut child = command(&tree)
+        .arg("mcp")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // Each line is answered with an error; all answers together have several hundred MiB.
+    let writer = std::thread::spawn(move || {
+        let lines = "x\n".repeat(10_000);
+        (0..400).all(|_| stdin.write_all(lines.as_bytes()).is_ok())
+    });
+    // The server stops reading, so its processor time stops growing.
+    let time = || std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    let mut before = String::new();
+    while before != time() && !writer.is_finished() {
+        before = time();
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    let resident = memory_kibibytes(child.id(), "VmRSS:");
+    assert!(resident < 384 * 1024, "{resident} KiB");
+    assert!(!writer.is_finished(), "the server read everything");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!writer.join().unwrap());
+}
+
+#[test]
 fn stdout_carries_only_protocol_messages_at_any_log_level() {
     let tree = tree();
     let mut command = command(&tree);

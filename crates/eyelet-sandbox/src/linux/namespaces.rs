@@ -75,7 +75,9 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), SetupFailure> {
     roots.sort_by_key(|root| root.path.components().count());
     let temp = request.private_temp.as_ref().map(DetachedMount::new).transpose()?;
     let is_below_tmp = |home: &&Place| home.path.starts_with(TMP) && home.path != Path::new(TMP);
-    let home = request.home.as_ref().filter(is_below_tmp).map(DetachedMount::new).transpose()?;
+    let home = request.home.as_ref().filter(is_below_tmp).filter(|_| layout.covers_tmp);
+    // Without it, commands only lose programs that are installed there.
+    let home = home.and_then(|home| DetachedMount::new(home).ok());
     let spill = request.spill.as_ref().map(DetachedMount::new).transpose()?;
     let devices = devices()?;
 
@@ -87,9 +89,7 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), SetupFailure> {
         let target = if layout.covers_tmp { Path::new(TMP) } else { &temp.path };
         mount_tree(&temp.tree, target)?;
     }
-    // Toolchains are often installed in the home.
-    if let Some(home) = home.filter(|_| layout.covers_tmp) {
-        home.restrict(everything)?;
+    if let Some(home) = home.filter(|home| home.restrict(everything).is_ok()) {
         home.attach(&layout)?;
     }
     for root in roots {

@@ -240,6 +240,21 @@ fn a_home_below_tmp_is_readable_without_its_secrets() {
     let data = workspace.data(FIRST, command);
     assert_eq!(data["stdout"], "seen\nt\n", "{data}");
     assert!(!home.path().join("made").exists(), "{data}");
+    // Not under --strict: the home is neither a root nor the system's.
+    let strict = workspace.answer(&[FIRST, &["--strict"]].concat(), "cat ~/open");
+    assert!(!strict.to_string().contains("seen"), "{strict}");
+}
+
+#[test]
+fn a_home_in_a_root_cannot_be_replaced_to_reveal_tmp() {
+    let victim = tempfile::Builder::new().prefix("eyelet-victim-").tempdir_in("/tmp").unwrap();
+    fs::write(victim.path().join("open"), "seen").unwrap();
+    let mut workspace = Workspace::new("home/");
+    workspace.set("HOME", workspace.at("home"));
+    let victim = victim.path().display();
+    workspace.stdout(FIRST, &format!("mv home away; ln -s '{victim}' home"));
+    let data = workspace.data(FIRST, &format!("cat '{victim}/open'"));
+    assert_eq!(data["stdout"], "", "{data}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn with_network_commands_use_the_callers_network() {
 #[test]
 fn system_calls_of_another_abi_kill_the_process() {
     if !cfg!(target_arch = "x86_64") {
-        return;
+        return testkit::skip("not x86_64");
     }
     let workspace = Workspace::new("");
     // getpid by its x32 number, and through the 32-bit system call gate.

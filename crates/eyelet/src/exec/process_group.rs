@@ -32,7 +32,8 @@ impl ProcessGroup {
         let outputs =
             [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
         let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let leader = leader.ok_or_else(|| io::Error::other("the command has no process ID"))?;
+        let leader = leader
+            .ok_or_else(|| io::Error::other("internal error: the command has no process ID"))?;
         let group = ProcessGroup { child: Some(child), leader, end_handle: end_handle(leader) };
         Ok((group, outputs))
     }

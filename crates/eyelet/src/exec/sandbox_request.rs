@@ -6,7 +6,9 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use eyelet_sandbox::{Place, Policy, Program, Raw, RawPath, SandboxRequest, Supervisor};
+use eyelet_sandbox::{
+    Place, Policy, Program, Raw, RawPath, SandboxRequest, Strictness, Supervisor,
+};
 
 use crate::context::TurnContext;
 use crate::exec::allowed_variables;
@@ -99,7 +101,7 @@ fn confine(
     // Commands run without a temp folder if it cannot be created.
     let temp = settings.private_temp.as_ref().and_then(|temp| temp.create().ok());
     request.private_temp = temp.map(|temp| place(&temp)).transpose()?;
-    request.home = home(turn).and_then(|home| place(&Root::open(home).ok()?).ok());
+    request.home = readable_home(request, turn);
     let output_store = turn.output_store.as_ref().and_then(|output_store| output_store.root());
     request.spill = output_store.map(|output_store| place(&output_store)).transpose()?;
     request.protected = PROTECTED.iter().map(|path| RawPath::from(*path)).collect();
@@ -129,6 +131,16 @@ fn working_directory(turn: &TurnContext) -> Result<Place, Refusal> {
         return Err(Refusal::Unavailable(reason.to_owned()));
     }
     Ok(place)
+}
+
+/// The home, if commands may read it. A home that is reached through a symlink or lies in a root does not
+/// count: a command could replace it by a symlink, and the next command would see the target.
+fn readable_home(request: &SandboxRequest, turn: &TurnContext) -> Option<Place> {
+    let home = home(turn)?;
+    let is_fixed = turn.environment.get("HOME") == Some(home.as_os_str())
+        && !request.roots.iter().any(|root| home.starts_with(&root.path));
+    let is_readable = request.strictness == Strictness::Ordinary && is_fixed;
+    is_readable.then(|| place(&Root::open(home).ok()?).ok())?
 }
 
 fn home(turn: &TurnContext) -> Option<PathBuf> {

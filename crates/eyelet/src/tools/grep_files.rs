@@ -96,7 +96,7 @@ impl Tool for GrepFiles {
                  {MAX_LIMIT}). Works like ripgrep: skips hidden and binary files and files \
                  ignored by .gitignore, a match cannot span lines, and case matters unless the \
                  pattern starts with (?i). If a page is full, continue with offset increased by the number of \
-                 files returned. To see the matching lines, use read."
+                 files returned. To see the matching lines, call read on a returned file."
             ),
             input_schema: object(
                 "pattern",
@@ -121,7 +121,7 @@ impl Tool for GrepFiles {
                 Limit::new("files per page, by default", DEFAULT_LIMIT, "files")
                     .beyond("continue with offset"),
                 Limit::new("files per page, maximum", MAX_LIMIT, "files")
-                    .beyond("a higher limit is reduced to this; continue with offset"),
+                    .beyond("a higher limit is reduced to the maximum; continue with offset"),
                 Limit::new("length of a pattern or glob", MAX_PATTERN_BYTES as u64, "bytes")
                     .beyond("fails with `invalid_input`"),
                 Limit::new(
