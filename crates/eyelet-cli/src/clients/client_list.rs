@@ -102,7 +102,9 @@ pub(crate) const CLIENTS: &[Client] = &[
         project: &[".mcp.json"],
         user_folder: |home| home.or_variable("CLAUDE_CONFIG_DIR", ""),
         user: &[".claude.json"],
-        note: in_project("Claude Code asks once before it starts the server of a project."),
+        note: in_project(
+            "Claude Code asks for your approval once before it starts a server that a project configures.",
+        ),
         ..COMMON
     },
     Client {

@@ -14,11 +14,11 @@ const ALWAYS: &[&str] = &[
      --root limits which files list_dir, grep_files and read can access and where commands can write, \
      but not what commands can read.",
     "--deny hides a file from commands only if the file exists when the first command runs. It does not \
-     hide hard links.",
+     hide other hard links to the same file.",
     "Repositories created by a command are not protected: running git in them, or in a repository that \
      has them as submodules, can execute their hooks and config.",
-    "Hooks and config among the project's files (core.hooksPath, include.path) and the `exec` lines of \
-     `git rebase --continue` are not protected.",
+    "Commands can change git hooks and config files that core.hooksPath or include.path place inside the \
+     project, and the `exec` lines that `git rebase --continue` runs.",
     "--sandbox full, the default of `eyelet call` and `eyelet bash`, runs commands without a sandbox.",
 ];
 

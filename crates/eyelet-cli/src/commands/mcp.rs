@@ -77,7 +77,7 @@ fn listen(flags: &HttpFlags, address: SocketAddr) -> Result<eyelet_mcp::Http, Fa
     let http = eyelet_mcp::Http { listener, token, origins: flags.origins.clone() };
     let url = http.url().map_err(|error| Failure::usage(format!("--http: {error}")))?;
     print::note(&format!("eyelet serves MCP at {url}"));
-    let entry = "Add this entry to the config file of an HTTP client";
+    let entry = "Add this entry to the config file of a client that connects over HTTP";
     match &flags.token_file {
         None => {
             let token = http.token.reveal();

@@ -30,8 +30,8 @@ pub(crate) struct ContextFlags {
     /// Run the tools in this directory [default: the current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Confine the tools to this directory; repeatable [default: not confined; for mcp: the working
-    /// directory]
+    /// Allow the tools to access only this directory; repeat to allow several [default: all files; for
+    /// mcp: the working directory]
     #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) roots: Vec<PathBuf>,
     /// Let list_dir, grep_files and read access files outside the roots, except secrets
@@ -40,7 +40,7 @@ pub(crate) struct ContextFlags {
     /// Deny access to paths that match GLOB, absolute or relative to each root; repeatable
     #[arg(long = "deny", value_name = "GLOB")]
     pub(crate) denied: Vec<String>,
-    /// Let grep_files search with the built-in engine or with the rg program [default: embedded]
+    /// Search with ripgrep's libraries (embedded) or with the program rg [default: embedded]
     #[arg(long, value_name = "ENGINE", value_parser = one_of(ENGINES))]
     pub(crate) search_engine: Option<SearchEngine>,
     /// Limit each file of saved bash output to N bytes, and all files together to four times as many

@@ -49,14 +49,14 @@ fn help_of_eyelet() {
 
         Path and sandbox options:
               --cwd <DIR>               Run the tools in this directory [default: the current directory]
-              --root <DIR>              Confine the tools to this directory; repeatable [default: not
-                                        confined; for mcp: the working directory]
+              --root <DIR>              Allow the tools to access only this directory; repeat to allow
+                                        several [default: all files; for mcp: the working directory]
               --read-anywhere           Let list_dir, grep_files and read access files outside the roots,
                                         except secrets
               --deny <GLOB>             Deny access to paths that match GLOB, absolute or relative to each
                                         root; repeatable
-              --search-engine <ENGINE>  Let grep_files search with the built-in engine or with the rg
-                                        program [default: embedded] [possible values: embedded, rg]
+              --search-engine <ENGINE>  Search with ripgrep's libraries (embedded) or with the program rg
+                                        [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Limit each file of saved bash output to N bytes, and all files
                                         together to four times as many [default: see `eyelet limits`]
               --sandbox <POLICY>        Set what commands may do: not run, only read, also write in the

@@ -42,7 +42,7 @@ fn http_server_prints_a_client_entry_with_its_token() {
     expect![[r#"
         eyelet serves MCP at http://127.0.0.1:<PORT>/mcp
         Authorization: Bearer <TOKEN>
-        Add this entry to the config file of an HTTP client:
+        Add this entry to the config file of a client that connects over HTTP:
         {"mcpServers":{"eyelet":{"type":"http","url":"http://127.0.0.1:<PORT>/mcp","headers":{"Authorization":"Bearer <TOKEN>"}}}}
         Health check, without the token: http://127.0.0.1:<PORT>/healthz
         Metrics, with the token: http://127.0.0.1:<PORT>/metrics
@@ -60,7 +60,7 @@ fn http_server_does_not_print_the_token_of_a_file() {
     assert!(!lines.join("\n").contains(&secret));
     expect![[r#"
         eyelet serves MCP at http://127.0.0.1:<PORT>/mcp
-        Add this entry to the config file of an HTTP client, and replace TOKEN with the token in `token`:
+        Add this entry to the config file of a client that connects over HTTP, and replace TOKEN with the token in `token`:
         {"mcpServers":{"eyelet":{"type":"http","url":"http://127.0.0.1:<PORT>/mcp","headers":{"Authorization":"Bearer TOKEN"}}}}
         Health check, without the token: http://127.0.0.1:<PORT>/healthz
         Metrics, with the token: http://127.0.0.1:<PORT>/metrics

@@ -53,7 +53,7 @@ fn manual_has_every_command_and_shared_flags_once() {
     for command in COMMANDS {
         assert!(page.contains(&format!(".SH \"eyelet {command}\"\n")), "{command}");
     }
-    assert_eq!(page.matches("Confine the tools to this directory").count(), 1);
+    assert_eq!(page.matches("Allow the tools to access only this directory").count(), 1);
 }
 
 #[test]
@@ -80,35 +80,35 @@ fn limits_are_printed_as_a_table() {
         exit 0
         --- stdout
         every tool
-          size of a reply                                   32 MiB           fails with `too_large`; use a smaller limit
-          size of the JSON arguments                        8 MiB            fails with `too_large`
-          run time of `list_dir`, `grep_files` and `read`   30 seconds       fails with `timed_out`; `read` returns the lines it has and an inexact total
+          size of a reply                                  32 MiB           fails with `too_large`; use a smaller limit
+          size of the JSON arguments                       8 MiB            fails with `too_large`
+          run time of `list_dir`, `grep_files` and `read`  30 seconds       fails with `timed_out`; `read` returns the lines it has and an inexact total
         list_dir
-          entries per page, by default                      25 entries       reports `More than N entries found`; continue with offset
-          levels, by default                                2 levels         deeper entries are not listed; increase depth
-          length of a name                                  500 bytes        the name is truncated
+          entries per page, by default                     25 entries       reports `More than N entries found`; continue with offset
+          levels, by default                               2 levels         deeper entries are not listed; increase depth
+          length of a name                                 500 bytes        the name is truncated
         grep_files
-          files per page, by default                        100 files        continue with offset
-          files per page, maximum                           2,000 files      a higher limit is reduced to the maximum; continue with offset
-          length of a pattern or glob                       8,192 bytes      fails with `invalid_input`
-          length of a line that must be searched in memory  16 MiB           the rest of the file is skipped
+          files per page, by default                       100 files        continue with offset
+          files per page, maximum                          2,000 files      a higher limit is reduced to the maximum; continue with offset
+          length of a pattern or glob                      8,192 bytes      fails with `invalid_input`
+          length of a line that must be held in memory     16 MiB           the rest of the file is skipped
         read
-          lines per page                                    2,000 lines      `truncated` is true; continue with offset
-          length of a line                                  500 characters   the line is truncated; continue with column
-          size of an image                                  3,932,160 bytes  fails with `too_large`
+          lines per page                                   2,000 lines      `truncated` is true; continue with offset
+          length of a line                                 500 characters   the line is truncated; continue with column
+          size of an image                                 3,932,160 bytes  fails with `too_large`
         bash
-          output shown of stdout and stderr, each           51,200 bytes     truncated at a character boundary; saved in full to a file named in the reply
-          default of `timeout_secs`                         120 seconds      the command is killed; its output so far is returned, `timed_out` is true
-          maximum of `timeout_secs`                         600 seconds      reduced to this value
-          length of `command`                               131,071 bytes    `too_large`; write it to a file and run that
-          one file of saved output                          256 MiB          only the start is saved; the reply says how many bytes
-          all saved output of a session                     1 GiB            the oldest files are removed
-          age of output saved by the command line           24 hours         removed at the next start
+          output shown of stdout and stderr, each          51,200 bytes     truncated at a character boundary; saved in full to a file named in the reply
+          default of `timeout_secs`                        120 seconds      the command is killed; its output so far is returned, `timed_out` is true
+          maximum of `timeout_secs`                        600 seconds      reduced to this value
+          length of `command`                              131,071 bytes    `too_large`; write it to a file and run that
+          one file of saved output                         256 MiB          only the start is saved; the reply says how many bytes
+          all saved output of a session                    1 GiB            the oldest files are removed
+          age of output saved by the command line          24 hours         removed at the next start
         the server
-          concurrent `bash` calls                           8 calls          further calls wait; other kinds of calls do not
-          concurrent `list_dir` and `grep_files` calls      4 calls          further calls wait; other kinds of calls do not
-          concurrent `read` calls                           32 calls         further calls wait; other kinds of calls do not
-          waiting calls of each kind                        128 calls        fails with `busy`; retry later
+          concurrent `bash` calls                          8 calls          further calls wait; other kinds of calls do not
+          concurrent `list_dir` and `grep_files` calls     4 calls          further calls wait; other kinds of calls do not
+          concurrent `read` calls                          32 calls         further calls wait; other kinds of calls do not
+          waiting calls of each kind                       128 calls        fails with `busy`; retry later
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }
 

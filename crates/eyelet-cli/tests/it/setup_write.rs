@@ -262,7 +262,7 @@ fn write_keeps_permissions_symlinks_and_older_backups() {
         --- stdout
         added the entry to /repo/.mcp.json; the old file is saved to /repo/real/mcp.json.eyelet-backup-2
         --- stderr
-        Claude Code asks once before it starts the server of a project.
+        Claude Code asks for your approval once before it starts a server that a project configures.
     "#]]
     .assert_eq(&setup(&tree, &["claude-code", "--write"]));
     assert!(tree.path().join(".mcp.json").is_symlink());

@@ -59,7 +59,7 @@ fn the_instructions_name_the_working_directory() {
     let answer = server.initialize("test", &json!({}));
     let text = answer["result"]["instructions"].as_str().unwrap();
     expect![[r#"
-        Tools for files and commands. Every reply has a size limit. Truncated replies say so and give the offset, column or file to continue from.
+        Tools to list, search and read files and to run commands. Every reply has a size limit. Truncated replies say so and give the offset, column or file to continue from.
         Working directory: /repo"#]]
     .assert_eq(&tree.redact(text));
 }

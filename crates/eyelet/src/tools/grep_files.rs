@@ -125,7 +125,7 @@ impl Tool for GrepFiles {
                 Limit::new("length of a pattern or glob", MAX_PATTERN_BYTES as u64, "bytes")
                     .beyond("fails with `invalid_input`"),
                 Limit::new(
-                    "length of a line that must be searched in memory",
+                    "length of a line that must be held in memory",
                     MAX_LINE_BYTES as u64,
                     "bytes",
                 )
