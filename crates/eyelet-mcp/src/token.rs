@@ -41,7 +41,7 @@ impl Token {
         let text = text.trim();
         if text.len() < MIN_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message = format!(
-                "it must contain a token of at least {MIN_BYTES} printable ASCII characters"
+                "the file must contain a token of at least {MIN_BYTES} printable ASCII characters"
             );
             return Err(io::Error::new(ErrorKind::InvalidData, message));
         }

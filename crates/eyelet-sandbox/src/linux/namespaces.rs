@@ -30,7 +30,7 @@ use crate::request::{Network, Place, Policy, SandboxRequest, Tier};
 
 const RECURSIVE: libc::c_int = libc::AT_RECURSIVE;
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
-const REPLACED: &str = "it was replaced after the check";
+const REPLACED: &str = "the directory was replaced after the check";
 
 /// The `clone` flags of the namespaces that the request needs.
 pub(super) fn clone_flags(request: &SandboxRequest) -> libc::c_int {
@@ -138,7 +138,7 @@ impl DetachedMount {
     fn new(place: &Place) -> Result<Self, SetupFailure> {
         let path = place.path.clone();
         if path.parent().is_none() {
-            let why = "it would make every file writable";
+            let why = "commands could write to every file";
             return Err(SetupFailure::new("cannot use the root `/`", why));
         }
         let tree = copy(&path)?;

@@ -73,8 +73,9 @@ fn many_commands_leave_no_process_or_open_file_in_the_server() {
 fn saved_output_stays_below_the_session_limit() {
     let (kept, bytes) = if is_whole() { (256 << 20, 200_000_000) } else { (2 << 20, 1_600_000) };
     let tree = TempTree::new("temp/");
-    // The file system has room for the session limit, and a little for directories.
-    let room = 4 * kept + (1 << 20);
+    // The file system has room for the session limit, a little for directories, and one file that was removed
+    // while a process that was just being started still held it open.
+    let room = 4 * kept + bytes + (1 << 20);
     let script = format!(
         "mount -t tmpfs -o size={room},mode=700 none temp && TMPDIR=$PWD/temp exec \"$0\" mcp --reply envelope --spill-bytes {kept}"
     );
@@ -109,7 +110,7 @@ fn saved_output_stays_below_the_session_limit() {
     let sizes = answer(&mut server)["data"]["stdout"].as_str().unwrap().to_owned();
     let whole = sizes.lines().filter(|size| *size == bytes.to_string()).count();
     assert_eq!((files.len(), sizes.lines().count(), removed), (50, whole, 50 - whole));
-    assert!(whole >= 5, "{whole} are left");
+    assert!(whole >= 5 && whole * bytes <= 4 * kept, "{whole} are left");
 }
 
 #[test]

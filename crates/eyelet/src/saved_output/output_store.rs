@@ -175,11 +175,10 @@ impl OutputStore {
             output_store: Arc::clone(self),
             folder,
             name,
-            file,
+            file: Some(file),
             bytes: 0,
             most: most.min(self.max_file_bytes),
             is_full: false,
-            is_finished: false,
         })
     }
 
@@ -276,11 +275,11 @@ pub(crate) struct SavedFile {
     output_store: Arc<OutputStore>,
     folder: Arc<PrivateDir>,
     name: String,
-    file: File,
+    /// `None` once the file is finished.
+    file: Option<File>,
     bytes: u64,
     most: u64,
     is_full: bool,
-    is_finished: bool,
 }
 
 impl SavedFile {
@@ -299,7 +298,9 @@ impl SavedFile {
         self.bytes += granted;
         self.is_full = granted < bytes.len() as u64;
         let part = bytes.get(..usize::try_from(granted).unwrap_or(0)).unwrap_or_default();
-        self.file.write_all(part).map_err(|error| error.to_string())?;
+        if let Some(file) = &mut self.file {
+            file.write_all(part).map_err(|error| error.to_string())?;
+        }
         if self.bytes == 0 {
             return Err(format!(
                 "saved output reached its limit of {} bytes",
@@ -311,7 +312,8 @@ impl SavedFile {
 
     /// Completes the file. Returns its path, and its size if it is incomplete.
     pub(crate) fn finish(mut self) -> (PathBuf, Option<u64>) {
-        self.is_finished = true;
+        // Closed first: removing an open file frees no space.
+        self.file = None;
         let finished = Finished { name: self.name.clone(), bytes: self.bytes };
         let mut state = self.output_store.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.finished.push_back(finished);
@@ -321,7 +323,7 @@ impl SavedFile {
 
 impl Drop for SavedFile {
     fn drop(&mut self) {
-        if !self.is_finished {
+        if self.file.is_some() {
             self.folder.remove(&self.name);
             let mut state = self.output_store.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.used = state.used.saturating_sub(self.bytes);
