@@ -9,8 +9,7 @@ use crate::workspace::{Workspace, run};
 
 fn install_python(workspace: &Workspace) -> Result<(), String> {
     let folder = workspace.clients("python");
-    let pinned = fs::read_to_string(workspace.root.join("clients/python/requirements.txt"))
-        .map_err(|error| format!("clients/python/requirements.txt: {error}"))?;
+    let pinned = workspace.read("clients/python/requirements.txt")?;
     let done = folder.join("installed.txt");
     if fs::read_to_string(&done).is_ok_and(|installed| installed == pinned) {
         return Ok(());
@@ -28,8 +27,7 @@ pub(super) fn install_node(workspace: &Workspace) -> Result<(), String> {
     let folder = workspace.clients("js");
     let source = workspace.root.join("clients/js");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let lock = fs::read_to_string(source.join("package-lock.json"))
-        .map_err(|error| format!("clients/js/package-lock.json: {error}"))?;
+    let lock = workspace.read("clients/js/package-lock.json")?;
     for name in ["package.json", "package-lock.json", ".npmrc", "check.mjs", "conformance.mjs"] {
         fs::copy(source.join(name), folder.join(name))
             .map_err(|error| format!("clients/js/{name}: {error}"))?;

@@ -203,7 +203,7 @@ impl<'b> ComponentWalk<'b> {
         !deny_list.is_empty() && deny_list.denies(&self.real().join(step))
     }
 
-    /// Goes one directory up. Above the root, the rest of the path must be in some root again.
+    /// Moves to the parent directory. If that leaves the root, the rest of the path must lead into a root again.
     fn leave(&mut self) -> Result<(), BeneathError> {
         if self.entered.pop().is_some() {
             if self.entered.last().is_some_and(|(_, handle)| handle.is_none()) {
