@@ -9,6 +9,7 @@ mod fixtures;
 mod machine;
 mod memory;
 mod options;
+mod peers;
 mod reference;
 mod report;
 mod runner;

@@ -19,7 +19,7 @@ async function check(name, sdk, options) {
     const args = ['mcp', '--sandbox', 'full'];
     await client.connect(new sdk.StdioClientTransport({ command: eyelet, args, cwd: folder }));
     const { tools } = await client.listTools();
-    assert.deepEqual(tools.map((tool) => tool.name), ['list_dir', 'grep_files', 'read', 'bash']);
+    assert.deepEqual(tools.map((tool) => tool.name), ['list_dir', 'find_files', 'grep_files', 'read', 'bash']);
     const call = (name, args) => client.callTool({ name, arguments: args });
     const read = await call('read', { path: 'a.txt' });
     assert.deepEqual(read.content, [{ type: 'text', text: '[lines 1-2 of 2]\none\ntwo\n' }]);

@@ -21,7 +21,7 @@ async def check(eyelet: str, folder: str, mode: str, version: str) -> None:
         assert client.protocol_version == version, client.protocol_version
         tools = (await client.list_tools()).tools
         names = [tool.name for tool in tools]
-        assert names == ["list_dir", "grep_files", "read", "bash"], names
+        assert names == ["list_dir", "find_files", "grep_files", "read", "bash"], names
         reply = await client.call_tool("read", {"path": "a.txt"})
         assert not reply.is_error and len(reply.content) == 1, reply
         assert reply.content[0].text == "[lines 1-2 of 2]\none\ntwo\n", reply

@@ -1,6 +1,8 @@
-//! The project's own tasks: tests, benchmarks and checks with injected faults.
+//! The project's own tasks: tests, benchmarks, checks with injected faults, and the program for others.
 
+mod audit;
 mod bench;
+mod dist;
 mod faults;
 mod test;
 mod workspace;
@@ -13,7 +15,9 @@ const USAGE: &str = "\
 usage: cargo xtask test [--extended] [--require NAME,...] [STEP...]
        cargo xtask test --list
        cargo xtask bench NAME [--corpus DIR] [--quick]
-       cargo xtask faults [SECONDS]";
+       cargo xtask faults [SECONDS]
+       cargo xtask audit
+       cargo xtask dist";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -23,6 +27,8 @@ fn main() -> ExitCode {
     };
     let done = match words.as_slice() {
         ["test", words @ ..] => task(test::run, words),
+        ["audit", words @ ..] => task(audit::check, words),
+        ["dist", words @ ..] => task(dist::build, words),
         ["faults", words @ ..] => task(faults::check, words),
         ["bench", words @ ..] if !words.is_empty() => task(bench::run, words),
         _ => {

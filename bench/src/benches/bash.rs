@@ -202,7 +202,7 @@ fn draining(directories: &Directories, what: &str, command: &str) -> Task {
             directories.ours(IDLE, "workspace-write", "true"),
             directories.peer(DRAIN, &format!("{command} | {DRAIN}")),
         ],
-        targets: [&[Target::Faster { than: DRAIN, times: 1.0 }][..], &FLAT].concat(),
+        targets: [&[Target::Faster { than: DRAIN, times: 0.8 }][..], &FLAT].concat(),
     }
 }
 

@@ -6,6 +6,8 @@ mod cancel;
 mod list;
 mod read;
 mod search;
+mod search_lines;
+mod search_tokens;
 
 mod tokens;
 
@@ -51,8 +53,6 @@ pub(crate) struct Setup {
     pub(crate) project: PathBuf,
     /// The release build of `eyelet`.
     pub(crate) eyelet: String,
-    /// The `rg` that the tests install.
-    pub(crate) rg: String,
     pub(crate) fixtures: Fixtures,
     pub(crate) corpus: Option<Corpus>,
     pub(crate) rounds: usize,
@@ -69,7 +69,6 @@ impl Setup {
         };
         Ok(Setup {
             project: options.project.clone(),
-            rg: text(target.join("tools/bin/rg"))?,
             eyelet: text(eyelet)?,
             fixtures: Fixtures { folder },
             corpus,
@@ -83,6 +82,6 @@ fn equal<T: PartialEq>(what: &str, ours: &T, peers: &T) -> Result<()> {
     if ours == peers { Ok(()) } else { Err(format!("{what}: differs from the expected result")) }
 }
 
-fn text(path: PathBuf) -> Result<String> {
+pub(crate) fn text(path: PathBuf) -> Result<String> {
     path.into_os_string().into_string().map_err(|_| "path is not UTF-8".into())
 }

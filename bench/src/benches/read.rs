@@ -147,7 +147,7 @@ fn page(path: &str, offset: u64, column: u64) -> Result<eyelet::tools::TextPage>
     let args = ReadArgs { offset: Some(offset), column: Some(column), ..ReadArgs::new(path) };
     match Read.run(args, &turn).map_err(|error| error.to_string())? {
         ReadReport::Text(page) => Ok(page),
-        ReadReport::Image(_) => Err("read returned an image for a text file".into()),
+        _ => Err("read returned no text for a text file".into()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `grep_files`: the files that match a pattern, newest first, compared with ripgrep.
+//! `grep_files` and `find_files`, newest first, compared with ripgrep and fd.
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -8,8 +8,9 @@ use eyelet::{SandboxPolicy, Tool as _, TurnContext};
 use serde_json::json;
 
 use crate::Result;
-use crate::benches::{Bench, NeedsCorpus, Setup, cancel, equal, text};
+use crate::benches::{Bench, NeedsCorpus, Setup, cancel, equal, search_lines, search_tokens, text};
 use crate::contender::{Contender, Side, command};
+use crate::peers;
 use crate::runner::{Check, Task, Unit};
 use crate::target::Target;
 
@@ -18,12 +19,19 @@ pub(crate) const BENCH: Bench = Bench {
     peers: &[],
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
-        "The peer is `rg` 15.2.0, which `cargo xtask test` installs. It prints all matching files; eyelet \
-         returns a page.",
+        "The peers are release builds of `rg` 15.2.0 and `fd` 10.4.2. They print all matching files or \
+         lines; eyelet returns a page.",
         "`rg --sortr` uses one thread by design. `rg -l` uses all cores and does not sort.",
         "Before timing, the pages for each test pattern are compared with the output of `rg --sortr`, at \
          limits 1, 100 and 2000, with and without a glob. Files with the same modification time are \
          compared in path order, because rg does not define their order.",
+        "Pages of lines and of `find_files` are compared with `rg` in the same way. Of each file, eyelet \
+         shows at most 20 matching lines.",
+        "Tokens are counted with `o200k_base`, with replies of at most 20,000 bytes, until all lines with \
+         the symbols are known: with `grep_files` and lines, following `next offset` and `more matches`; \
+         with the paths of `grep_files`, then `read` up to the last use in each file; with the whole \
+         output of `rg -n`; and with the reference MCP server for files, which cannot search contents, \
+         so that just the matching files are read, as if the model knew them.",
         "`cancel to reply` is the time that a library call takes to return after it is cancelled. The \
          benchmark cancels each call after 100 ms. A deadline stops a call at the same points.",
     ],
@@ -98,8 +106,9 @@ fn tasks(setup: &Setup) -> Result<Vec<Task>> {
     let corpus = setup.corpus.as_ref().ok_or("no corpus; use --corpus DIR")?;
     let corpus = text(corpus.path.canonicalize().map_err(|error| error.to_string())?)?;
     let project = text(setup.fixtures.project()?)?;
+    let rg = peers::ripgrep(&setup.project)?;
     let task = |name: &str, folder: &str, pattern: &str, limit, sorted, unsorted| {
-        let (rg, folder) = (setup.rg.clone(), folder.to_owned());
+        let (rg, folder) = (rg.clone(), folder.to_owned());
         let check: Check = {
             let (rg, folder, pattern) = (rg.clone(), folder.clone(), pattern.to_owned());
             Box::new(move || {
@@ -134,13 +143,18 @@ fn tasks(setup: &Setup) -> Result<Vec<Task>> {
     };
     let mut first = task("full scan, no match", &corpus, NOWHERE, 100, 2.0, 1.0);
     first.check = {
-        let (rg, corpus) = (setup.rg.clone(), corpus.clone());
+        let (rg, corpus) = (rg.clone(), corpus.clone());
         Box::new(move || all_the_same(&rg, &corpus))
     };
-    Ok(vec![
+    let mut tasks = vec![
         first,
         task("common pattern, limit 100", &corpus, COMMON, 100, 4.0, 1.7),
         task("common pattern, limit 2000", &corpus, COMMON, 2000, 2.4, 1.0),
+        task("rare pattern", &corpus, "[A-Z]+_RESUME", 100, 1.0, 1.0),
+        task("40 hexadecimal digits", &corpus, "[0-9a-f]{40}", 100, 1.0, 1.0),
+        task("Greek letters", &corpus, r"\p{Greek}", 100, 1.0, 1.0),
+        task("long words", &corpus, r"\w{60,}", 100, 1.0, 1.0),
+        task("word, any case", &corpus, "(?i)torvalds", 100, 1.0, 1.0),
         task("50 files, including process start", &project, "ERROR", 100, 1.0, 1.0),
         task("50 files, no match, including process start", &project, NOWHERE, 100, 1.0, 1.0),
         cancel::task("cancel, no match", Path::new(&corpus), NOWHERE),
@@ -151,7 +165,10 @@ fn tasks(setup: &Setup) -> Result<Vec<Task>> {
             &setup.fixtures.long_line()?,
             COSTLY,
         ),
-    ])
+    ];
+    tasks.extend(search_lines::tasks(setup, &corpus)?);
+    tasks.push(search_tokens::task(setup, &corpus)?);
+    Ok(tasks)
 }
 
 /// Compares each pattern with each limit and glob. Returns the number of equal pages.
@@ -209,6 +226,6 @@ fn by_rg(rg: &str, folder: &str, pattern: &str, glob: Option<&str>) -> Result<Ve
     Ok(files.into_iter().map(|(_, path)| path.to_owned()).collect())
 }
 
-fn modified(path: &str) -> Result<std::time::SystemTime> {
+pub(super) fn modified(path: &str) -> Result<std::time::SystemTime> {
     std::fs::metadata(path).and_then(|data| data.modified()).map_err(|error| error.to_string())
 }

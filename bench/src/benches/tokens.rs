@@ -139,7 +139,7 @@ fn below_header(text: &str) -> &str {
     text.split_once('\n').map_or("", |(_, body)| body)
 }
 
-fn tokens(counter: &CoreBPE, text: &str) -> f64 {
+pub(super) fn tokens(counter: &CoreBPE, text: &str) -> f64 {
     counter.encode_ordinary(text).len() as f64
 }
 

@@ -6,21 +6,22 @@ use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
 use eyelet::{
-    DenyList, OutputStore, PathScope, PrivateTemp, Root, SandboxPolicy, SandboxSettings,
-    TurnContext,
+    AllowedHosts, DenyList, Environment, OutputStore, PathScope, PrivateTemp, Root, SandboxPolicy,
+    SandboxSettings, TurnContext,
 };
 use eyelet_sandbox::{Network, Strictness, Supervisor, Tier, TierChoice};
 
 use crate::failure::Failure;
 use crate::flags::ContextFlags;
+use crate::{home, registries};
 
 /// The context of one call. At the command line, nothing is confined without `--root`, and commands are
 /// not sandboxed by default: people act with their own rights.
 pub(crate) fn build(flags: &ContextFlags) -> Result<TurnContext, Failure> {
     let policy = flags.sandbox.unwrap_or(SandboxPolicy::Full);
     let spill = limited(OutputStore::per_user(temp_dir()), flags);
-    let turn = unconfined(flags, policy, PrivateTemp::for_one_call)?;
-    let mut turn = turn.with_output_store(Arc::new(spill));
+    let turn = unconfined(flags, policy)?;
+    let mut turn = turn.with_output_store(Arc::new(spill)).with_hint_text(eyelet_mcp::hint_text);
     for root in roots(flags)? {
         turn = turn.with_root(root);
     }
@@ -37,10 +38,9 @@ pub(crate) fn with_deny_list(
 ) -> Result<TurnContext, Failure> {
     let is_confined =
         !flags.roots.is_empty() || flags.read_anywhere || turn.sandbox() != SandboxPolicy::Full;
-    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let deny_list = match home {
-        Some(home) if is_confined => DenyList::empty().with_secrets_in(&home),
-        Some(_) | None => DenyList::empty(),
+    let deny_list = match is_confined {
+        true => DenyList::empty().with_secrets(home::all(), &environment()),
+        false => DenyList::empty(),
     };
     let mut folders: Vec<_> = roots.iter().map(PathBuf::as_path).collect();
     if folders.is_empty() {
@@ -52,52 +52,92 @@ pub(crate) fn with_deny_list(
     Ok(turn.with_deny_list(deny_list))
 }
 
-/// Creates the private temp directory of commands inside the given one. It lasts as long as this process.
-type MakeTemp = fn(PathBuf) -> PrivateTemp;
-
 /// The sandbox settings of commands.
 fn sandbox_settings(
     flags: &ContextFlags,
     policy: SandboxPolicy,
-    make_temp: MakeTemp,
-) -> SandboxSettings {
+) -> Result<SandboxSettings, Failure> {
     let mut settings = SandboxSettings::new(Supervisor::this_program())
         .with_environment_names(flags.environment_names.iter().cloned());
     if flags.network {
         settings = settings.with_network(Network::On);
     }
+    if let Some(hosts) = allowed_hosts(flags, policy)? {
+        settings = settings.with_allowed_hosts(hosts);
+    }
     if flags.strict {
         settings = settings.with_strictness(Strictness::Strict);
+    }
+    if let Some(memory) = flags.memory {
+        settings = settings.with_memory_limit(memory);
     }
     if flags.force_tier2 {
         settings = settings.with_tier(TierChoice::Only(Tier::Landlock));
     }
     if policy != SandboxPolicy::Full {
-        settings = settings.with_private_temp(Arc::new(make_temp(temp_dir())));
+        settings = settings.with_private_temp(Arc::new(PrivateTemp::session(temp_dir())));
     }
-    settings
+    if let Some(folder) = home::cache_folder().filter(|_| policy != SandboxPolicy::Full) {
+        settings = settings.with_cache_folder(folder);
+    }
+    for directory in opened("--writable", &flags.writable)? {
+        settings = settings.with_writable(directory);
+    }
+    Ok(settings)
+}
+
+/// The hosts of `--allow-host`. Never ignored: commands would have the whole network, or none.
+fn allowed_hosts(
+    flags: &ContextFlags,
+    policy: SandboxPolicy,
+) -> Result<Option<AllowedHosts>, Failure> {
+    let given = &flags.allowed_hosts;
+    if given.is_empty() {
+        return Ok(None);
+    }
+    if flags.network {
+        return Err(Failure::usage("--network allows every host; remove it or --allow-host"));
+    }
+    if policy == SandboxPolicy::Full {
+        return Err(Failure::usage(
+            "--allow-host requires a sandbox: add --sandbox workspace-write or --sandbox read-only",
+        ));
+    }
+    let hosts = AllowedHosts::new(given.iter().cloned());
+    let hosts = hosts.and_then(|hosts| hosts.with_registries(registries::of_user()));
+    hosts.map(Some).map_err(|error| Failure::usage(format!("--allow-host: {}", error.message)))
 }
 
 /// A context without roots and without a store for long output.
 pub(crate) fn unconfined(
     flags: &ContextFlags,
     policy: SandboxPolicy,
-    make_temp: MakeTemp,
 ) -> Result<TurnContext, Failure> {
     let cwd = working_directory(flags.cwd.as_deref())?;
     Ok(TurnContext::new(cwd, policy)?
-        .with_sandbox_settings(Arc::new(sandbox_settings(flags, policy, make_temp)))
-        .with_environment(env::vars_os().collect())
+        .with_sandbox_settings(Arc::new(sandbox_settings(flags, policy)?))
+        .with_environment(environment())
         .with_search_engine(flags.search_engine.unwrap_or_default()))
+}
+
+/// The variables of this process. If `HOME` is not usable, it is that of the user database.
+fn environment() -> Environment {
+    let home = home::all().into_iter().next().map(|home| ("HOME".into(), home.into()));
+    env::vars_os().filter(|(name, _)| name != "HOME").chain(home).collect()
 }
 
 /// Opens the roots of the `--root` flags.
 pub(crate) fn roots(flags: &ContextFlags) -> Result<Vec<Root>, Failure> {
-    let open = |root: &PathBuf| {
-        let opened = absolute(root).and_then(Root::open);
-        opened.map_err(|error| refused("--root", root, &error))
+    opened("--root", &flags.roots)
+}
+
+/// Opens the directories of a flag.
+fn opened(flag: &str, directories: &[PathBuf]) -> Result<Vec<Root>, Failure> {
+    let open = |directory: &PathBuf| {
+        let opened = absolute(directory).and_then(Root::open);
+        opened.map_err(|error| refused(flag, directory, &error))
     };
-    flags.roots.iter().map(open).collect()
+    directories.iter().map(open).collect()
 }
 
 /// The directory for saved output.
@@ -108,8 +148,8 @@ pub(crate) fn temp_dir() -> PathBuf {
 /// The root of a server without `--root`: the working directory, unless it is `/` or the home directory: desktop clients start servers there.
 pub(crate) fn default_root(cwd: &Path) -> Option<Root> {
     let real = fs::canonicalize(cwd).ok()?;
-    let home = env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
-    if real == Path::new("/") || Some(&real) == home.as_ref() {
+    let is_home = |home: &PathBuf| fs::canonicalize(home).is_ok_and(|home| home == real);
+    if real == Path::new("/") || home::all().iter().any(is_home) {
         return None;
     }
     Root::open(cwd).ok()

@@ -51,6 +51,21 @@ impl Home {
     }
 }
 
+/// The home directories of this user: `$HOME`, and that of the user database, which `ssh` and others use.
+pub(crate) fn all() -> Vec<PathBuf> {
+    let user = nix::unistd::User::from_uid(nix::unistd::geteuid());
+    let own = user.ok().flatten().map(|user| user.dir).filter(|path| path.is_absolute());
+    let mut homes: Vec<_> = absolute_variable("HOME").into_iter().chain(own).collect();
+    homes.dedup();
+    homes
+}
+
+/// The directory for eyelet's caches: in `$XDG_CACHE_HOME`, else in `~/.cache`.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    let in_home = || all().into_iter().next().map(|home| home.join(".cache"));
+    absolute_variable("XDG_CACHE_HOME").or_else(in_home).map(|caches| caches.join("eyelet"))
+}
+
 fn absolute_variable(name: &str) -> Option<PathBuf> {
     env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }

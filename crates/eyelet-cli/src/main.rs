@@ -5,6 +5,8 @@
 //! one subcommand: it builds a `TurnContext` (`context`), calls the router and prints the answer
 //! (`print`). Nothing here knows how a tool works.
 
+mod apparmor;
+mod changes;
 mod clients;
 mod commands;
 mod config;
@@ -15,6 +17,9 @@ mod home;
 mod lazy_args;
 mod parse;
 mod print;
+mod print_matches;
+mod registries;
+mod server_arguments;
 
 use std::process::ExitCode;
 
@@ -37,11 +42,12 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Call(LazyArgs(flags)) => commands::call::run(&flags, &cli.context),
         Command::ListDir(LazyArgs(flags)) => commands::list_dir::run(&flags, &cli.context),
+        Command::FindFiles(LazyArgs(flags)) => commands::find_files::run(&flags, &cli.context),
         Command::GrepFiles(LazyArgs(flags)) => commands::grep_files::run(&flags, &cli.context),
         Command::Read(LazyArgs(flags)) => commands::read::run(&flags, &cli.context),
         Command::Bash(LazyArgs(flags)) => commands::bash::run(&flags, &cli.context),
         Command::Mcp(LazyArgs(flags)) => commands::mcp::run(&flags, &cli.context),
-        Command::Tools { format } => commands::tools::run(format),
+        Command::Tools(LazyArgs(flags)) => commands::tools::run(&flags, &cli.context),
         Command::Limits { json, markdown } => commands::limits::run(json, markdown),
         Command::Doctor { json } => commands::doctor::run(json),
         Command::Setup(LazyArgs(flags)) => commands::setup::run(&flags, &cli.context),

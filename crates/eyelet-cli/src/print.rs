@@ -1,4 +1,4 @@
-//! Prints to stdout and stderr. No other module does.
+//! Writes to stdout and stderr. No other module does.
 //!
 //! On a terminal, control characters are escaped: the content of a file or the output of a command
 //! must not move the cursor. Text to a pipe is unchanged.
@@ -7,10 +7,22 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
-use eyelet::is_escaped;
+use eyelet::tools::list_dir::INDENTATION_SPACES;
+use eyelet::tools::{EntryKind, ListDirReport};
+use eyelet::{Report as _, is_escaped};
 
 const DIRECTORY: Style = AnsiColor::Blue.on_default().bold();
 const LINK: Style = AnsiColor::Cyan.on_default();
+
+/// Whether stdout is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Prints text that has no control characters but colours.
+pub(crate) fn verbatim(text: &str) -> io::Result<()> {
+    write(&mut io::stdout().lock(), text.as_bytes())
+}
 
 /// Prints text to stdout.
 pub(crate) fn text(text: &str) -> io::Result<()> {
@@ -50,22 +62,23 @@ pub(crate) fn json(json: &impl Display) -> io::Result<()> {
 }
 
 /// Prints the output of `list_dir`, in colour on a terminal.
-pub(crate) fn directory_listing(content: &str) -> io::Result<()> {
+pub(crate) fn directory_listing(listing: &ListDirReport) -> io::Result<()> {
     if !io::stdout().is_terminal() || !wants_colours() {
-        return lines(content);
+        return lines(&listing.content());
     }
-    let mut coloured = String::with_capacity(content.len() * 2);
-    for line in escaped(content).lines() {
-        let style = match line.chars().last() {
-            Some('/') => DIRECTORY,
-            Some('@') => LINK,
-            Some(_) | None => Style::new(),
+    let mut coloured = escaped(&listing.header()) + "\n";
+    for entry in &listing.entries {
+        let style = match entry.kind {
+            EntryKind::Directory => DIRECTORY,
+            EntryKind::Symlink => LINK,
+            EntryKind::File | EntryKind::Other => Style::new(),
         };
-        let name = line.trim_start_matches(' ');
-        let indentation = line.len() - name.len();
+        let indentation = entry.depth * INDENTATION_SPACES;
+        let (name, suffix) = (escaped(entry.shown_name()), entry.kind.suffix());
         // Writing to a string cannot fail.
-        let _ = writeln!(coloured, "{:indentation$}{style}{name}{style:#}", "");
+        let _ = writeln!(coloured, "{:indentation$}{style}{name}{suffix}{style:#}", "");
     }
+    coloured.extend(listing.more_line().map(|line| line + "\n"));
     write(&mut io::stdout().lock(), coloured.as_bytes())
 }
 
@@ -98,13 +111,15 @@ pub(crate) fn ignore_broken_pipe(written: io::Result<()>) -> io::Result<()> {
     }
 }
 
-fn wants_colours() -> bool {
+/// Whether colours are not turned off.
+pub(crate) fn wants_colours() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     !no_color && !dumb
 }
 
-fn escaped(text: &str) -> String {
+/// Text without control characters, except tabs and line breaks.
+pub(crate) fn escaped(text: &str) -> String {
     replace_controls(text, |character| match character {
         '\n' | '\t' => character.to_string(),
         _ => character.escape_default().to_string(),

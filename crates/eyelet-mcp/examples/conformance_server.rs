@@ -11,10 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use eyelet::{
-    Attachment, ErrorCode, Load, OutputStore, PathScope, Report, SandboxPolicy, Tool,
-    ToolDefinition, ToolError, ToolRouter, TurnContext,
+    Attachment, ErrorCode, OutputStore, Report, SandboxPolicy, Tool, ToolDefinition, ToolError,
+    ToolRouter, TurnContext,
 };
-use eyelet_mcp::{Http, Options, ReplyForm, Token, WorkingDirectory, serve_http};
+use eyelet_mcp::{Http, Options, Token, serve_http};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -106,16 +106,10 @@ impl Tool for Fixture {
     type Report = Answer;
 
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: self.name,
-            title: self.name,
-            description: "For the conformance suite.".to_owned(),
-            input_schema: (self.schema)(),
-            read_only: true,
-            load: Load::Read,
-            counts: "ticks",
-            limits: Vec::new(),
-        }
+        ToolDefinition::new(self.name, "For the conformance suite.")
+            .with_input_schema((self.schema)())
+            .read_only()
+            .with_counts("ticks")
     }
 
     fn run(&self, _: NoArguments, turn: &TurnContext) -> Result<Answer, ToolError> {
@@ -140,19 +134,11 @@ impl Report for Answer {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let output_store = Arc::new(OutputStore::session(std::env::temp_dir()));
     let turn = TurnContext::new(std::env::current_dir()?, SandboxPolicy::Off)?;
-    let options = Options {
-        turn: turn.with_output_store(Arc::clone(&output_store)),
-        output_store,
-        roots: Vec::new(),
-        path_scope: PathScope::Roots,
-        working_directory: WorkingDirectory::Inherited,
-        reply: ReplyForm::Text,
-        reply_bytes: None,
-    };
+    let options = Options::new(turn.with_output_store(output_store));
     let router = FIXTURES.into_iter().fold(ToolRouter::new(), ToolRouter::with);
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let origins = std::env::args().skip(1).collect();
-    let http = Http { listener, token: Token::random()?, origins };
+    let http = Http { listener, token: Token::random()?, origins, hosts: Vec::new() };
     eprintln!("eyelet serves MCP at {}", http.url()?);
     eprintln!("Authorization: Bearer {}", http.token.reveal());
     Ok(serve_http(options, router, http)?)

@@ -20,8 +20,6 @@ use crate::server::Server;
 
 /// How often to report progress. Clients that time out wait at least five seconds.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
-/// Longer error messages are truncated in the middle: they may quote what the model sent.
-const MAX_ERROR_BYTES: usize = 3000;
 
 /// A call to run.
 pub(crate) struct Call {
@@ -45,6 +43,8 @@ pub(crate) async fn run(
     let failed = |error| render(Err(error), server.options.reply);
     let reply = match start_call(server, call, &progress) {
         Ok((reply, flag)) => {
+            // If the session ends, nobody waits for the reply any more.
+            let _guard = flag.cancel_on_drop();
             let reporting = report_progress(context, &progress, counts, start);
             let waiting = async {
                 tokio::select! {
@@ -83,6 +83,7 @@ fn start_call(
     let in_flight = server.in_flight.register();
     let flag = in_flight.flag.clone();
     let turn = call.turn.with_cancel(flag.clone()).with_progress(progress.clone());
+    let turn = turn.with_hint_text(hint_text);
     let (form, shared) = (server.options.reply, Arc::clone(server));
     let (tool, arguments) = (call.tool, call.arguments);
     let work = move || {
@@ -164,35 +165,18 @@ fn render(outcome: Result<ToolOutput, FunctionCallError>, form: ReplyForm) -> Re
 fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Result<String, String> {
     let text = outcome.as_ref().map_err(Clone::clone).and_then(ToolOutput::reply);
     text.map_err(|error| match error {
-        FunctionCallError::RespondToModel(error) => shortened(&error_text(&error)),
-        FunctionCallError::Fatal(message) => format!("internal failure: {}", shortened(&message)),
+        FunctionCallError::RespondToModel(error) => error_text(&error),
+        FunctionCallError::Fatal(message) => format!("internal failure: {message}"),
     })
 }
 
 /// The JSON envelope, of a success or of an error.
 fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Result<String, String> {
     let envelope = Envelope::new(outcome, AttachmentMode::Omit).with_hint_text(hint_text);
-    if envelope.ok { Ok(envelope.to_json()) } else { Err(envelope.to_json()) }
+    if envelope.is_ok() { Ok(envelope.to_json()) } else { Err(envelope.to_json()) }
 }
 
 fn image_block(image: Attachment<'_>) -> ContentBlock {
     let data = base64::engine::general_purpose::STANDARD.encode(image.bytes);
     ContentBlock::image(data, image.mime_type)
-}
-
-/// Keeps the start, which says what is wrong, and the end, which says what to do.
-fn shortened(message: &str) -> String {
-    if message.len() <= MAX_ERROR_BYTES {
-        return message.to_owned();
-    }
-    let mut start = MAX_ERROR_BYTES * 2 / 3;
-    while !message.is_char_boundary(start) {
-        start -= 1;
-    }
-    let mut end = message.len() - MAX_ERROR_BYTES / 3;
-    while !message.is_char_boundary(end) {
-        end += 1;
-    }
-    let (start, end) = (message.get(..start), message.get(end..));
-    format!("{} … {}", start.unwrap_or_default(), end.unwrap_or_default())
 }

@@ -17,6 +17,8 @@
 
 mod call_task;
 mod error_text;
+mod event_memory;
+mod http_sessions;
 mod message;
 mod metrics;
 mod options;
@@ -34,3 +36,8 @@ pub use options::{Options, ReplyForm, WorkingDirectory};
 pub use serve_http::{Http, serve_http};
 pub use serve_stdio::serve_stdio;
 pub use token::Token;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -244,6 +244,12 @@ pub(crate) fn take_arguments(message: &mut ClientJsonRpcMessage) -> Option<RawAr
     request.request.extensions_mut().remove()
 }
 
+/// Whether this message asks for a new session.
+pub(crate) fn is_initialize(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(request) = message else { return false };
+    matches!(request.request, ClientRequest::InitializeRequest(_))
+}
+
 fn refused(id: Option<&RawValue>, code: Code, message: &str) -> Incoming {
     Incoming::Refused(error_line(id, code as i64, message))
 }

@@ -1,19 +1,24 @@
 //! The configuration of a server.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
-use eyelet::{OutputStore, PathScope, Root, TurnContext};
+use eyelet::{PathScope, Root, TurnContext, UnknownName};
 
 /// The configuration of a server.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Options {
-    /// The context of every call, without roots.
+    /// The context of every call, without roots. Every session gets a store for saved output and a temp
+    /// directory of its own, like those of this context.
     pub turn: TurnContext,
-    /// The store for long command output. The server removes its directory when it ends.
-    pub output_store: Arc<OutputStore>,
-    /// The directories that calls may access. If it is empty, the client's roots apply; otherwise the
-    /// client's roots can only narrow it.
+    /// The roots that the operator chose. If there are any, the client is not asked for its roots.
     pub roots: Vec<Arc<Root>>,
+    /// The root if neither the operator nor the client names one.
+    pub default_root: Option<Arc<Root>>,
+    /// The deny globs in the deny list of `turn`. Relative ones also apply below the client's roots.
+    pub denied_globs: Vec<String>,
     /// Whether tools that take a path are confined to the roots.
     pub path_scope: PathScope,
     /// Where the working directory comes from.
@@ -22,6 +27,23 @@ pub struct Options {
     pub reply: ReplyForm,
     /// The maximum size of a text reply in bytes. If it is `None`, the limit depends on the client.
     pub reply_bytes: Option<usize>,
+}
+
+impl Options {
+    /// Options for a server without roots. The working directory of `turn` is inherited, tools that take a
+    /// path are confined to the roots, and replies are text.
+    pub fn new(turn: TurnContext) -> Self {
+        Options {
+            turn,
+            roots: Vec::new(),
+            default_root: None,
+            denied_globs: Vec::new(),
+            path_scope: PathScope::Roots,
+            working_directory: WorkingDirectory::Inherited,
+            reply: ReplyForm::default(),
+            reply_bytes: None,
+        }
+    }
 }
 
 /// Where the working directory comes from.
@@ -35,6 +57,7 @@ pub enum WorkingDirectory {
 
 /// The format of replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReplyForm {
     /// Text for a model, within the client's size limit.
     #[default]
@@ -44,3 +67,41 @@ pub enum ReplyForm {
     /// The JSON envelope as structured content, for programs.
     Structured,
 }
+
+impl ReplyForm {
+    /// Every form.
+    pub const ALL: &'static [ReplyForm] =
+        &[ReplyForm::Text, ReplyForm::Envelope, ReplyForm::Structured];
+
+    /// The name of each form, in the order of `ALL`.
+    pub const NAMES: &'static [&'static str] =
+        &[ReplyForm::Text.as_str(), ReplyForm::Envelope.as_str(), ReplyForm::Structured.as_str()];
+
+    /// The name of this form. `Display` writes it, and `FromStr` parses it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ReplyForm::Text => "text",
+            ReplyForm::Envelope => "envelope",
+            ReplyForm::Structured => "structured",
+        }
+    }
+}
+
+impl fmt::Display for ReplyForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for ReplyForm {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = ReplyForm::ALL.iter().find(|form| form.as_str() == text);
+        found.copied().ok_or_else(|| UnknownName::new("reply form", text, ReplyForm::NAMES))
+    }
+}
+
+#[cfg(test)]
+#[path = "options_tests.rs"]
+mod tests;

@@ -1,55 +1,98 @@
-//! The roots of a session: the server's roots, narrowed by the client's roots.
+//! The roots of a session: the operator's roots, else the client's, else the default root.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eyelet::{Root, TurnContext};
+use eyelet::{DenyList, Root, ToolError, TurnContext, escape_name};
 
 use crate::options::{Options, WorkingDirectory};
 
-/// The context for calls of a session. `uris` are the client's roots, if it sent any.
-pub(crate) fn turn_context(options: &Options, uris: Option<&[String]>) -> TurnContext {
+/// How many of the client's roots an error names.
+const MAX_NAMED: usize = 3;
+
+/// Whether the roots of a session depend on those that the client sends.
+pub(crate) fn depend_on_client(options: &Options) -> bool {
+    options.roots.is_empty()
+}
+
+/// The context for calls of a session: `turn`, confined to its roots. `uris` are the client's roots, if it
+/// sent any.
+pub(crate) fn turn_context(
+    options: &Options,
+    turn: &TurnContext,
+    uris: Option<&[String]>,
+) -> TurnContext {
     let named: Vec<_> =
         uris.unwrap_or_default().iter().filter_map(|uri| path_from_uri(uri)).collect();
-    let roots = if named.is_empty() {
-        options.roots.clone()
+    let confined = if !depend_on_client(options) {
+        Ok(in_roots(options, turn, options.roots.clone()))
+    } else if named.is_empty() {
+        in_default_root(options, turn)
     } else {
-        let opened = named.iter().filter_map(|path| Root::open(path).ok()).map(Arc::new);
-        intersect(&options.roots, opened.collect())
+        in_client_roots(options, turn, &named)
     };
-    let cwd = options.turn.cwd();
+    let confined = confined.unwrap_or_else(|reason| turn.clone().without_roots(reason));
+    confined.with_path_scope(options.path_scope)
+}
+
+/// The error is the reason why there are no roots.
+fn in_default_root(options: &Options, turn: &TurnContext) -> Result<TurnContext, String> {
+    let root = options.default_root.as_ref().ok_or_else(|| {
+        format!(
+            "the server was started in `{}` without --root, and the client sent no roots",
+            escape_name(turn.cwd().as_os_str())
+        )
+    })?;
+    Ok(in_roots(options, turn, vec![Arc::clone(root)]))
+}
+
+/// The error is the reason why there are no roots.
+fn in_client_roots(
+    options: &Options,
+    turn: &TurnContext,
+    named: &[PathBuf],
+) -> Result<TurnContext, String> {
+    let mut roots = Vec::new();
+    let mut failures = Vec::new();
+    for path in named {
+        match Root::open(path) {
+            Ok(root) => roots.push(Arc::new(root)),
+            Err(error) => failures.push(format!("`{}`: {error}", escape_name(path.as_os_str()))),
+        }
+    }
+    if roots.is_empty() {
+        failures.truncate(MAX_NAMED);
+        return Err(format!(
+            "the server was started without --root, and the client's roots cannot be opened ({})",
+            failures.join("; ")
+        ));
+    }
+    let deny_list = deny_below(options, &roots).map_err(|error| error.message)?;
+    Ok(in_roots(options, &turn.clone().with_deny_list(deny_list), roots))
+}
+
+/// The deny list with its relative globs also below the client's roots.
+fn deny_below(options: &Options, roots: &[Arc<Root>]) -> Result<DenyList, ToolError> {
+    let roots: Vec<_> = roots.iter().map(|root| root.path()).collect();
+    let relative = options.denied_globs.iter().filter(|glob| !Path::new(glob).is_absolute());
+    let list = options.turn.deny_list().clone();
+    relative.into_iter().try_fold(list, |list, glob| list.with_glob(glob, &roots))
+}
+
+/// Confines the context to the roots. Moves an inherited working directory into them.
+fn in_roots(options: &Options, turn: &TurnContext, roots: Vec<Arc<Root>>) -> TurnContext {
+    let cwd = turn.cwd();
     let elsewhere = roots.first().filter(|_| {
         options.working_directory == WorkingDirectory::Inherited
             && !roots.iter().any(|root| contains(root, cwd))
     });
-    let turn = options.turn.clone();
     let turn = match elsewhere.map(|root| turn.clone().with_cwd(root.path())) {
         Some(Ok(moved)) => moved,
-        Some(Err(_)) | None => turn,
+        Some(Err(_)) | None => turn.clone(),
     };
-    turn.confined_to(roots).with_path_scope(options.path_scope)
-}
-
-/// The intersection of both. If the server has no roots, the client's roots apply unchanged.
-fn intersect(configured: &[Arc<Root>], named: Vec<Arc<Root>>) -> Vec<Arc<Root>> {
-    if configured.is_empty() {
-        return named;
-    }
-    let mut both = Vec::new();
-    for root in &named {
-        for limit in configured {
-            if root.real_path().starts_with(limit.real_path()) {
-                both.push(Arc::clone(root));
-                break;
-            }
-            if limit.real_path().starts_with(root.real_path()) {
-                both.push(Arc::clone(limit));
-            }
-        }
-    }
-    both
+    turn.confined_to(roots)
 }
 
 fn contains(root: &Root, path: &Path) -> bool {

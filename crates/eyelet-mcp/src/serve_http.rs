@@ -21,11 +21,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::http_sessions::HttpSessions;
 use crate::message::{self, Incoming, Line};
 use crate::metrics::Metrics;
 use crate::options::Options;
@@ -53,6 +53,8 @@ pub struct Http {
     pub token: Token,
     /// The origins of web pages that may send requests, such as `http://localhost:3000`.
     pub origins: Vec<String>,
+    /// The names of this machine, besides `localhost` and its addresses, such as that of a reverse proxy.
+    pub hosts: Vec<String>,
 }
 
 type Reply = Response<BoxBody<Bytes, Infallible>>;
@@ -61,9 +63,11 @@ type Reply = Response<BoxBody<Bytes, Infallible>>;
 struct Gateway {
     token: Token,
     origins: Vec<String>,
+    hosts: Vec<String>,
     is_local: bool,
     server: Arc<Server>,
-    service: StreamableHttpService<Session, LocalSessionManager>,
+    sessions: Arc<HttpSessions>,
+    service: StreamableHttpService<Session, HttpSessions>,
 }
 
 /// Serves the tools of `router` over HTTP until the process receives SIGTERM, SIGHUP or SIGINT.
@@ -75,17 +79,19 @@ pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Resul
         http.listener.set_nonblocking(true)?;
         let is_local = http.listener.local_addr()?.ip().is_loopback();
         let listener = tokio::net::TcpListener::from_std(http.listener.try_clone()?)?;
-        let sessions = Arc::clone(&server);
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_max_request_body_bytes(MAX_BODY_BYTES);
+        let sessions = Arc::new(HttpSessions::new());
+        let for_sessions = Arc::clone(&server);
         let service = StreamableHttpService::new(
-            move || Ok(Session::new(Arc::clone(&sessions))),
-            Arc::new(LocalSessionManager::default()),
+            move || Ok(Session::new(Arc::clone(&for_sessions))),
+            Arc::clone(&sessions),
             config,
         );
-        let Http { token, origins, .. } = http;
-        let gateway = Gateway { token, origins, is_local, server: Arc::clone(&server), service };
+        let Http { token, origins, hosts, .. } = http;
+        let own = Arc::clone(&server);
+        let gateway = Gateway { token, origins, hosts, is_local, server: own, sessions, service };
         tokio::select! {
             () = accept(listener, Arc::new(gateway)) => {}
             signalled = wait_for_signal() => signalled?,
@@ -139,7 +145,8 @@ impl Gateway {
         if !self.is_own_host(headers.get(HOST)) {
             return plain(
                 StatusCode::FORBIDDEN,
-                "forbidden: the Host header does not name this machine; use localhost or its IP address",
+                "forbidden: the Host header does not name this machine; use localhost or its IP address, or \
+                 restart with --http-host NAME",
             );
         }
         let is_listed = |origin: &HeaderValue| {
@@ -169,8 +176,10 @@ impl Gateway {
                 plain(StatusCode::OK, metrics.unwrap_or_default())
             }
             (ENDPOINT, _) => {
+                let session = self.sessions.record_use(headers).await;
                 let reply = self.handle_mcp(request).await;
                 // A streamed reply is unfinished until its last frame.
+                let in_use = (in_use, session);
                 reply.map(|body| {
                     let keep = move |frame| {
                         let _ = &in_use;
@@ -204,10 +213,12 @@ impl Gateway {
                 );
             }
         };
+        let mut is_new_session = false;
         if head.method == Method::POST {
             // The same checks as over stdio: `rmcp` alone would accept duplicate keys.
             match message::parse(Line::Whole(&body)) {
                 Incoming::Message(mut message) => {
+                    is_new_session = message::is_initialize(&message);
                     if let Some(arguments) = message::take_arguments(&mut message)
                         && let Ok(without) = serde_json::to_vec(&message)
                     {
@@ -222,21 +233,37 @@ impl Gateway {
                 Incoming::Nothing => {}
             }
         }
-        self.service.handle(Request::from_parts(head, Full::new(body))).await
+        let is_end = head.method == Method::DELETE;
+        let request = Request::from_parts(head, Full::new(body));
+        if !is_new_session {
+            let mut reply = self.service.handle(request).await;
+            if is_end && reply.status() == StatusCode::ACCEPTED {
+                // The session has ended already; clients take 202 for a failure.
+                *reply.status_mut() = StatusCode::NO_CONTENT;
+            }
+            return reply;
+        }
+        let _creation = self.sessions.creation.lock().await;
+        if !self.sessions.make_room().await {
+            return plain(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many sessions: all of them have unfinished requests; try again later",
+            );
+        }
+        let reply = self.service.handle(request).await;
+        self.sessions.record_use(reply.headers()).await;
+        reply
     }
 
     /// Rejects DNS rebinding: a web page can point its own host name at this machine, but it cannot make
     /// the browser send one of ours.
     fn is_own_host(&self, host: Option<&HeaderValue>) -> bool {
         let Some(host) = host.and_then(|host| host.to_str().ok()) else { return false };
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-            Some(_) | None => host,
-        };
-        let name = name.trim_start_matches('[').trim_end_matches(']');
+        let name = without_port(host);
+        let is_name = |own: &str| name.eq_ignore_ascii_case(without_port(own));
         match name.parse::<IpAddr>() {
-            Ok(address) => address.is_loopback() || !self.is_local,
-            Err(_) => name.eq_ignore_ascii_case("localhost"),
+            Ok(address) if address.is_loopback() || !self.is_local => true,
+            Ok(_) | Err(_) => is_name("localhost") || self.hosts.iter().any(|own| is_name(own)),
         }
     }
 
@@ -256,6 +283,15 @@ impl Http {
         let address: SocketAddr = self.listener.local_addr()?;
         Ok(format!("http://{address}{ENDPOINT}"))
     }
+}
+
+/// The name or address in a `Host` header.
+fn without_port(host: &str) -> &str {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        Some(_) | None => host,
+    };
+    name.trim_start_matches('[').trim_end_matches(']')
 }
 
 fn plain(status: StatusCode, text: impl Into<Bytes>) -> Reply {

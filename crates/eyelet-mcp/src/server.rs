@@ -30,7 +30,8 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(options: Options, router: ToolRouter) -> Self {
-        let tools = router.definitions();
+        options.turn.locate_programs();
+        let tools = router.definitions_in(&options.turn);
         let (pool, in_flight) = (ThreadPool::new(), InFlight::default());
         Server { options, router, tools, pool, in_flight, metrics: None }
     }
@@ -48,11 +49,12 @@ impl Server {
         // Otherwise a child of the same user could open stdin, stdout and the token through /proc.
         #[cfg(target_os = "linux")]
         rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
-        let output_store = Arc::clone(&self.options.output_store);
+        let server = Arc::new(self);
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let served = runtime.block_on(serve(Arc::new(self)));
+        let served = runtime.block_on(serve(Arc::clone(&server)));
+        // Drops the sessions, and with them their directories.
         runtime.shutdown_background();
-        output_store.close();
+        server.options.turn.end_session();
         served
     }
 

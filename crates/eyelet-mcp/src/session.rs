@@ -3,20 +3,24 @@
 #![expect(deprecated, reason = "rmcp deprecates roots, but clients still send them")]
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
-use eyelet::{DefinitionFormat, ReplyBudget, ToolInvocation, TurnContext, render_definitions};
+use eyelet::{
+    DefinitionFormat, ReplyBudget, ToolInvocation, TurnContext, escape_name, render_definitions,
+};
 use hyper::http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ConstString as _, CustomRequest, CustomResult, ErrorCode, Extensions,
-    Implementation, InputRequest, InputRequiredResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListRootsRequest, ListRootsResult, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, ConstString as _, CustomRequest, CustomResult,
+    ErrorCode, Extensions, Implementation, InputRequest, InputRequiredResult,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListRootsRequest,
+    ListRootsResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::transport::common::http_header::HEADER_SESSION_ID;
 use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -27,11 +31,14 @@ use crate::options::ReplyForm;
 use crate::roots;
 use crate::server::Server;
 
-/// How long a client may take to list its roots; after that, the server's own roots apply alone.
+/// How long a client may take to list its roots; after that, the default root applies.
 const ROOTS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The key of the roots among the input requests of the newest protocol.
 const ROOTS_KEY: &str = "roots";
+
+/// How long clients may cache the list of tools: until the server restarts with other flags, it is the same.
+const TOOLS_TTL_MS: u64 = 60 * 60 * 1000;
 
 const CLAUDE_CODE: &str = "claude-code";
 const CODEX: &str = "codex-mcp-client";
@@ -47,17 +54,42 @@ const CODEX_OTHER_MODEL_BYTES: usize = 11_500;
 /// The limit for clients that were not measured.
 const OTHER_CLIENT_BYTES: usize = 20_000;
 
+/// The name of Claude Desktop. It drops the replies of calls that take more than 240 seconds, and has no setting
+/// for it.
+const CLAUDE_DESKTOP: &str = "claude-ai";
+const CLAUDE_DESKTOP_CALL: Duration = Duration::from_secs(230);
+
 /// One client's session. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Session {
     server: Arc<Server>,
+    own: Arc<OnceLock<OwnDirectories>>,
     /// The context for calls, once the client's roots are known.
     turn: Arc<Mutex<Option<TurnContext>>>,
 }
 
+/// A context with directories that end with the session.
+struct OwnDirectories(TurnContext);
+
+impl Drop for OwnDirectories {
+    fn drop(&mut self) {
+        self.0.end_session();
+    }
+}
+
 impl Session {
     pub(crate) fn new(server: Arc<Server>) -> Self {
-        Session { server, turn: Arc::default() }
+        Session { server, own: Arc::default(), turn: Arc::default() }
+    }
+
+    /// The context without roots. Requests over HTTP that belong to no session share the server's.
+    fn unconfined(&self, extensions: &Extensions) -> &TurnContext {
+        let server = &self.server.options.turn;
+        let is_alone = |head: &Parts| !head.headers.contains_key(HEADER_SESSION_ID);
+        if extensions.get::<Parts>().is_some_and(is_alone) {
+            return server;
+        }
+        &self.own.get_or_init(|| OwnDirectories(server.for_another_session())).0
     }
 
     /// The context for a call, or `None` if the client must send its roots first.
@@ -72,14 +104,15 @@ impl Session {
         }
         let has_roots = context.client_capabilities().is_some_and(|can| can.roots.is_some());
         let uris = match &request.input_responses {
-            _ if !has_roots => None,
+            _ if !has_roots || !roots::depend_on_client(&self.server.options) => None,
             Some(answers) => answers.get(ROOTS_KEY).and_then(|answer| {
                 serde_json::from_value::<ListRootsResult>(answer.clone()).ok().map(uris)
             }),
             None if lacks_server_requests(context) => return None,
             None => request_roots(&context.peer).await,
         };
-        *turn = Some(roots::turn_context(&self.server.options, uris.as_deref()));
+        let unconfined = self.unconfined(&context.extensions);
+        *turn = Some(roots::turn_context(&self.server.options, unconfined, uris.as_deref()));
         turn.clone()
     }
 
@@ -88,13 +121,12 @@ impl Session {
         configured.unwrap_or_else(|| client_budget(context))
     }
 
-    /// The tool definitions for this client.
-    fn tools(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
+    /// The tool definitions. They depend only on the server's options.
+    fn tools(&self) -> Vec<Tool> {
         let definitions = render_definitions(&self.server.tools, DefinitionFormat::Mcp);
         let mut tools: Vec<Tool> = serde_json::from_value(definitions).unwrap_or_default();
-        let raised = self.server.options.reply_bytes.filter(|bytes| {
-            *bytes > CLAUDE_CODE_BYTES && client_name(context).as_deref() == Some(CLAUDE_CODE)
-        });
+        // For every client: the definitions may be cached and shared.
+        let raised = self.server.options.reply_bytes.filter(|bytes| *bytes > CLAUDE_CODE_BYTES);
         for tool in &mut tools {
             if let Some(bytes) = raised {
                 let mut meta = MetaObject::new();
@@ -109,14 +141,19 @@ impl Session {
     }
 
     fn instructions(&self) -> String {
-        let turn = roots::turn_context(&self.server.options, None);
+        let options = &self.server.options;
+        let turn = roots::turn_context(options, &options.turn, None);
         let mut text = String::from(
             "Tools to list, search and read files and to run commands. Every reply has a size limit. Truncated replies say so and \
              give the offset, column or file to continue from.",
         );
-        if turn.roots().next().is_some() {
-            text.push_str(&format!("\nWorking directory: {}", turn.cwd().display()));
-        } else {
+        if self.server.tools.iter().any(|tool| tool.name == "bash") {
+            text.push_str(&format!("\n{}", turn.commands_in_words()));
+        }
+        if !roots::depend_on_client(options) {
+            let cwd = escape_name(turn.cwd().as_os_str());
+            text.push_str(&format!("\nWorking directory: {cwd}"));
+        } else if turn.roots().next().is_none() {
             text.push_str(
                 "\nNo roots are configured. No files are accessible unless the client sends roots or the \
                  server restarts with --root DIR.",
@@ -192,7 +229,8 @@ fn output_schema() -> Value {
                 "properties": {
                     "code": { "type": "string" },
                     "message": { "type": "string" },
-                    "hint": { "type": "string" }
+                    "hint": { "type": "string" },
+                    "details": { "type": "string" }
                 },
                 "required": ["code", "message"]
             }
@@ -201,13 +239,24 @@ fn output_schema() -> Value {
     })
 }
 
+fn server_info() -> Implementation {
+    Implementation::new("eyelet", env!("CARGO_PKG_VERSION")).with_title("eyelet")
+}
+
+/// The metadata of a result: it names the server, as the protocol recommends since 2026-07-28.
+fn server_meta() -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.insert("io.modelcontextprotocol/serverInfo".to_owned(), json!(server_info()));
+    meta
+}
+
 fn not_supported(method: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("method not supported: {method}"), None)
 }
 
 impl ServerHandler for Session {
     fn get_info(&self) -> ServerConfig {
-        let server = Implementation::new("eyelet", env!("CARGO_PKG_VERSION")).with_title("eyelet");
+        let server = server_info();
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(server)
             .with_instructions(self.instructions())
@@ -216,9 +265,13 @@ impl ServerHandler for Session {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult { tools: self.tools(&context), ..ListToolsResult::default() })
+        let mut result = ListToolsResult::with_all_items(self.tools())
+            .with_ttl_ms(TOOLS_TTL_MS)
+            .with_cache_scope(CacheScope::Public);
+        result.meta = Some(server_meta());
+        Ok(result)
     }
 
     async fn call_tool(
@@ -236,6 +289,9 @@ impl ServerHandler for Session {
             let requests = BTreeMap::from([(ROOTS_KEY.to_owned(), request)]);
             return Ok(InputRequiredResult::from_input_requests(requests).into());
         };
+        if client_name(&context).as_deref() == Some(CLAUDE_DESKTOP) {
+            turn = turn.with_deadline(Instant::now() + CLAUDE_DESKTOP_CALL);
+        }
         if self.server.options.reply == ReplyForm::Text {
             turn = turn.with_reply_budget(self.budget(&context));
         }
@@ -248,7 +304,8 @@ impl ServerHandler for Session {
             counts: tool.counts,
         };
         // Boxed, because `rmcp` moves this future around and it is large.
-        Ok(Box::pin(call_task::run(&self.server, call, &context)).await.into())
+        let result = Box::pin(call_task::run(&self.server, call, &context)).await;
+        Ok(result.with_meta(Some(server_meta())).into())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -256,9 +313,10 @@ impl ServerHandler for Session {
         let mut turn = self.turn.lock().await;
         let has_roots =
             context.peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some());
-        if has_roots && turn.is_none() {
+        if has_roots && roots::depend_on_client(&self.server.options) && turn.is_none() {
             let uris = request_roots(&context.peer).await;
-            *turn = Some(roots::turn_context(&self.server.options, uris.as_deref()));
+            let unconfined = self.unconfined(&context.extensions);
+            *turn = Some(roots::turn_context(&self.server.options, unconfined, uris.as_deref()));
         }
     }
 

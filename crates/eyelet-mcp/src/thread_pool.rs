@@ -49,8 +49,9 @@ impl ThreadPool {
     pub(crate) fn run(&self, load: Load, work: impl FnOnce() + Send + 'static) -> Result<(), Busy> {
         match load {
             Load::Read => &self.reads,
-            Load::Walk => &self.walks,
             Load::Command => &self.commands,
+            // Further kinds of load count as walks.
+            Load::Walk | _ => &self.walks,
         }
         .add(Box::new(work))
     }

@@ -3,43 +3,66 @@
 //!
 //! # Layout
 //!
-//! - The caller ([`Supervisor`], `supervisor.rs`) starts its own program again as a supervisor, and sends
+//! - The caller ([`Supervisor`], `supervisor.rs`, `supervised.rs`) starts its own program again as a supervisor, and sends
 //!   it a [`SandboxRequest`] (`request.rs`, `framing.rs`) over a socket. When the socket closes, the
 //!   supervisor kills the command. Its reports are in `message.rs`.
 //! - The supervisor is two processes: if one is killed, the other cleans up. The monitor
 //!   (`linux/monitor.rs`) chooses the tier and watches the caller. It forks the init process
 //!   (`linux/init.rs`), which enters the sandbox (`linux/namespaces.rs`) and is the ancestor of every
 //!   process of the command.
+//! - Commands of one session share a network namespace (`session_network.rs`, `linux/network_namespace.rs`).
+//!   Its handles are passed over the socket (`handle_passing.rs`, `lent_handles.rs`).
 //! - The command's process restricts itself right before it executes the program (`linux/command.rs`,
 //!   `landlock.rs`, `seccomp.rs`, `privileges.rs`).
-//! - `linux/guard.rs` finds changes to protected paths, `linux/undo.rs` reverts them, and
-//!   `linux/repositories.rs` finds the git repositories among them.
+//! - `linux/protection/` records protected paths, such as the config and hooks of git repositories, and restores
+//!   them.
+//! - `linux/memory.rs` watches the memory of the command, `linux/forks.rs` its forks.
+//! - `linked_worktree.rs` decides whether commands may write to the repository of a worktree.
 //! - `machine.rs` describes what a machine can enforce.
 //!
 //! A program that uses this crate begins its `main` with [`run_if_supervisor`].
 
+mod closed_folder;
 mod framing;
+mod git_folders;
+#[cfg(target_os = "linux")]
+mod handle_passing;
+#[cfg(target_os = "linux")]
+mod lent_handles;
+mod linked_worktree;
 #[cfg(target_os = "linux")]
 mod linux;
 mod machine;
+mod memory_limit;
 mod message;
 #[cfg(target_os = "linux")]
-mod process_stat;
+mod parent_process;
 mod remove;
 mod request;
+mod session_network;
 mod shield;
+mod supervised;
 mod supervisor;
-
-pub use machine::{Gap, MAX_LOOKED_AT, MAX_REPOSITORIES, Machine};
-pub use message::{Fate, Message, Reverted};
 #[cfg(target_os = "linux")]
-pub use process_stat::ProcessStat;
+mod watch_handle;
+
+pub use closed_folder::{cannot_search, closed_folder, is_refused};
+pub use git_folders::{GitFolders, git_folders};
+pub use linked_worktree::linked_worktree;
+pub use machine::{Gap, Machine};
+pub use memory_limit::{InvalidMemoryLimit, MemoryLimit};
+pub use message::{Fate, KillReason, Message, Reverted};
+#[cfg(target_os = "linux")]
+pub use parent_process::parent_process;
 pub use remove::remove_all;
 pub use request::{
-    Network, Place, Policy, Program, Raw, RawPath, SandboxRequest, Strictness, Tier, TierChoice,
+    LinkedWorktree, Network, Place, Policy, Program, Raw, RawPath, SandboxRequest, Strictness,
+    Tier, TierChoice,
 };
+pub use session_network::SessionNetwork;
 pub use shield::shield_this_process;
-pub use supervisor::{Received, Supervised, Supervisor};
+pub use supervised::{Received, Supervised};
+pub use supervisor::Supervisor;
 
 /// If this process was started as a supervisor, supervises the command and never returns. Call it first
 /// in `main`, before starting threads, reading input or printing.
@@ -60,3 +83,8 @@ fn supervise() -> ! {
 fn supervise() -> ! {
     std::process::exit(1)
 }
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

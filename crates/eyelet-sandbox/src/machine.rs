@@ -28,11 +28,6 @@ pub(crate) const MIN_LANDLOCK: i32 = 3;
 /// Since this version, Landlock restricts signals and abstract sockets.
 pub(crate) const SCOPED_LANDLOCK: i32 = 6;
 
-/// How many repositories below the roots are protected, including submodules and worktrees.
-pub const MAX_REPOSITORIES: usize = 256;
-/// How many directory entries the search for them examines.
-pub const MAX_LOOKED_AT: usize = 10_000;
-
 impl Machine {
     /// The tier in which commands run on this machine, or `None` if it can enforce neither.
     pub fn tier(&self) -> Option<Tier> {
@@ -124,19 +119,30 @@ impl Machine {
 const SECOND_TIER_GAPS: &[(&str, bool)] = &[
     ("commands can change the mode, owner and times of files outside the roots", true),
     (
-        "commands can change protected files such as .git/config while they run; eyelet restores these \
-         files afterwards",
+        "commands can change protected files such as .git/config for a moment; eyelet restores these files \
+         at once",
         true,
     ),
     ("commands can list the names in denied directories, but not read the files", true),
+    (
+        "commands can see the arguments and the state of other processes, but not their memory and environment",
+        true,
+    ),
     ("/tmp is the machine's own and read-only; only $TMPDIR is private", false),
     ("local test servers do not work: there is no loopback network", false),
     ("deny globs cannot be enforced: commands are refused if there are any", false),
+    ("System V IPC and POSIX message queues are refused", false),
+    (
+        "programs cannot set extended attributes, ACLs and inode flags, or the scheduling of a thread or process \
+         by its number",
+        false,
+    ),
 ];
 
 const ALLOW_NAMESPACES: &str = "To run commands in the first tier, which does not have the gaps of the second, \
-     allow unprivileged user namespaces. Ubuntu: `sudo sysctl \
-     kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for eyelet with `userns,`. \
+     allow unprivileged user namespaces. Ubuntu: an AppArmor \
+     profile with `userns,` for the program, or `sudo sysctl \
+     kernel.apparmor_restrict_unprivileged_userns=0` for all programs. \
      Other systems: `sudo sysctl user.max_user_namespaces=15000`. Docker: `docker run --security-opt \
      seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`, \
      which weakens the container's own isolation.";

@@ -16,10 +16,32 @@ pub enum Message {
     NotStarted(i32),
     /// The command has ended with this exit code, or 128 + N if signal N killed it.
     Exited(i32),
+    /// The supervisor killed the command, for this reason.
+    Killed(KillReason),
+    /// The network namespace refused this many connections and look-ups of names while the command ran. Sent at most
+    /// once, when the command has ended.
+    ConnectionsRefused(u64),
     /// All processes of the command are gone; these protected paths were restored.
     Gone(Vec<Reverted>),
+    /// The session's network namespace was created. The handles came with this message: the namespace, the user
+    /// namespace that owns it if there is one, and the sockets that listen in it.
+    NetworkCreated {
+        /// Whether there is a handle of a user namespace.
+        has_user: bool,
+    },
     /// The answer to a request without a program.
     Examined(Machine),
+}
+
+/// Why a supervisor killed its command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KillReason {
+    /// The command, or another one on the same root, kept changing this protected path.
+    KeptChanging(RawPath),
+    /// Watching or restoring the protected paths failed with this error.
+    Unprotected(String),
+    /// The command used more memory than this many bytes.
+    MemoryLimit(u64),
 }
 
 /// A change to a protected path that was reverted.
@@ -34,12 +56,17 @@ pub struct Reverted {
 /// What happened to a command's change of a protected path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
-    /// The command's version was moved here.
-    MovedTo(RawPath),
-    /// The command's version was moved away and is no longer accessible.
-    Gone,
-    /// The command removed or moved it; it was restored.
+    /// It was restored. The other version, which may be the user's, was moved here.
+    Conflict {
+        /// The other version, or the folder that holds what appeared or changed in a protected folder.
+        to: RawPath,
+        /// How many older conflict copies of the same path were removed for it.
+        removed: u32,
+    },
+    /// It was removed or moved, or its mode was changed; it was restored.
     PutBack,
+    /// It was restored. The other version, or a part of it, was deleted, because the disk is full.
+    Deleted,
     /// Restoring it failed; someone has to check it.
     Failed,
     /// The supervisor was killed before it could check. The path is a root, and any protected path in it

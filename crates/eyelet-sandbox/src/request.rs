@@ -3,10 +3,17 @@
 //! It is sent over a socket, because other processes could read arguments and environment variables.
 
 use std::ffi::OsString;
+use std::fmt;
+use std::net::SocketAddr;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use serde::de::value::Error as UnknownName;
+use serde::de::{Error as _, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::memory_limit::MemoryLimit;
 
 /// What a command may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +28,10 @@ pub enum Policy {
 
 /// Whether a command can use the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Network {
-    /// No network, except a private loopback interface if the tier has one.
+    /// No network, except the session's own loopback interface if the tier has one.
     #[default]
     Off,
     /// The caller's network.
@@ -31,6 +40,8 @@ pub enum Network {
 
 /// What a command can read, and whether gaps in the protection are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Strictness {
     /// Everything except the denied paths.
     #[default]
@@ -60,6 +71,52 @@ pub enum TierChoice {
     Only(Tier),
 }
 
+/// `Display` writes the name that a value has in JSON, and `FromStr` parses it. The error lists the
+/// valid names.
+macro_rules! named_as_in_json {
+    ($($type:ty),+) => {$(
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.serialize(f)
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = UnknownName;
+
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Self::deserialize(name.into_deserializer())
+            }
+        }
+    )+};
+}
+
+named_as_in_json!(Network, Strictness, Tier);
+
+/// The name of [`TierChoice::Best`]. The other choices have the name of their tier.
+const BEST: &str = "best";
+
+impl fmt::Display for TierChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TierChoice::Best => f.write_str(BEST),
+            TierChoice::Only(tier) => tier.fmt(f),
+        }
+    }
+}
+
+impl FromStr for TierChoice {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        if name == BEST {
+            return Ok(TierChoice::Best);
+        }
+        let tier = name.parse().map(TierChoice::Only);
+        tier.map_err(|error| UnknownName::custom(format_args!("{error}, or `{BEST}`")))
+    }
+}
+
 /// A directory, identified by its path and by its inode at the time of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
@@ -68,6 +125,15 @@ pub struct Place {
     pub path: PathBuf,
     /// The device and inode numbers that the directory must have.
     pub identity: (u64, u64),
+}
+
+/// The folders of git that a linked worktree uses. They may lie outside the roots.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkedWorktree {
+    /// The worktree's own folder: `worktrees/NAME` in the common folder.
+    pub own: Place,
+    /// The folder of the main repository, which all its worktrees share.
+    pub common: Place,
 }
 
 /// A program to start, with its arguments and environment.
@@ -95,6 +161,10 @@ pub struct SandboxRequest {
     pub strictness: Strictness,
     /// The root directories.
     pub roots: Vec<Place>,
+    /// Linked worktrees in the roots whose main repository lies outside. The command can write what git needs there.
+    pub worktrees: Vec<LinkedWorktree>,
+    /// Directories outside the roots to which the command can write as well. Nothing in them is protected.
+    pub caches: Vec<Place>,
     /// The session's private temp directory.
     pub private_temp: Option<Place>,
     /// The user's home. If it lies below `/tmp`, it stays readable behind the private temp directory.
@@ -105,10 +175,17 @@ pub struct SandboxRequest {
     pub hidden: Vec<RawPath>,
     /// Whether the host denies paths by glob; the second tier cannot enforce that.
     pub denies_globs: bool,
-    /// Protected paths, relative to each root. The command cannot change or create them.
+    /// Protected paths, relative to the top of each root and of each work tree. The command cannot change or create
+    /// them.
     pub protected: Vec<RawPath>,
-    /// The `.git` paths of repositories below the roots, except those in a root itself.
-    pub nested: Vec<RawPath>,
+    /// The repositories in the roots, as absolute paths: `.git` folders, files and symlinks, bare repositories, and
+    /// what [`git_folders`](crate::git_folders) finds in them. Git's config and hooks in them are protected.
+    pub repositories: Vec<RawPath>,
+    /// How much memory its processes may use together.
+    pub memory: MemoryLimit,
+    /// The addresses on the session's loopback at which the caller listens; requires [`Network::Off`] and the first
+    /// tier. An IPv6 address is skipped if the system has no IPv6.
+    pub listen: Vec<SocketAddr>,
     /// The program to run. `None` examines the machine instead.
     pub program: Option<Program>,
 }
@@ -122,15 +199,38 @@ impl SandboxRequest {
             network: Network::On,
             strictness: Strictness::Ordinary,
             roots: Vec::new(),
+            worktrees: Vec::new(),
+            caches: Vec::new(),
             private_temp: None,
             home: None,
             spill: None,
             hidden: Vec::new(),
             denies_globs: false,
             protected: Vec::new(),
-            nested: Vec::new(),
+            repositories: Vec::new(),
+            memory: MemoryLimit::default(),
+            listen: Vec::new(),
             program,
         }
+    }
+
+    /// The folders around everything protected that the command can change.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn tops(&self, tier: Tier) -> impl Iterator<Item = &Place> {
+        // Without mounts, the common folder itself stays read-only.
+        let of_worktree: fn(&LinkedWorktree) -> &Place = match tier {
+            Tier::Namespaces => |worktree| &worktree.common,
+            Tier::Landlock => |worktree| &worktree.own,
+        };
+        self.roots.iter().chain(self.worktrees.iter().map(of_worktree))
+    }
+
+    /// The outermost of these folders that holds `path`.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn outermost_top(&self, tier: Tier, path: &Path) -> Option<&Path> {
+        let tops = self.tops(tier).map(|top| top.path.as_path());
+        let holds = tops.filter(|top| path.starts_with(top));
+        holds.min_by_key(|top| top.components().count())
     }
 
     /// A request to find out what the machine can enforce.
@@ -189,3 +289,7 @@ fn serialize_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S:
 fn deserialize_path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
     Raw::deserialize(from).map(|raw| PathBuf::from(raw.0))
 }
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

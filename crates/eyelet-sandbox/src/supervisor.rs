@@ -1,21 +1,23 @@
-//! The caller's side: starts a supervisor, sends it a request, receives its reports.
+//! The caller's side: starts a supervisor and sends it a request.
 
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
-use rustix::net::RecvFlags;
-
-use crate::framing::{framed, send_all, take_framed};
+use crate::framing::framed;
+#[cfg(target_os = "linux")]
+use crate::lent_handles;
 use crate::machine::Machine;
 use crate::message::Message;
-use crate::request::{SandboxRequest, Tier, TierChoice};
+use crate::request::{Network, Policy, SandboxRequest, Tier, TierChoice};
+use crate::session_network::{NamespaceHandles, SessionNetwork};
+use crate::supervised::{Received, Supervised};
+#[cfg(target_os = "linux")]
+use crate::watch_handle::WatchHandles;
 
 /// The first argument of a program that is started as a supervisor.
 pub(crate) const SUPERVISE: &str = "__supervise";
@@ -34,6 +36,8 @@ pub struct Supervisor {
 struct Known {
     tier: OnceLock<Tier>,
     machine: OnceLock<Machine>,
+    #[cfg(target_os = "linux")]
+    watch_handles: Arc<WatchHandles>,
 }
 
 impl Supervisor {
@@ -55,6 +59,56 @@ impl Supervisor {
     /// # Errors
     /// If the program cannot be started.
     pub fn start(&self, request: &SandboxRequest, directory: &Path) -> io::Result<Supervised> {
+        self.start_with(self.in_known_tier(request), directory, None)
+    }
+
+    /// Starts a supervisor whose command shares the network of the session, which the first command
+    /// creates.
+    ///
+    /// # Errors
+    /// If the program cannot be started, or does not respond.
+    pub fn start_in_session(
+        &self,
+        request: &SandboxRequest,
+        directory: &Path,
+        network: &SessionNetwork,
+    ) -> io::Result<Supervised> {
+        let request = self.in_known_tier(request);
+        if !has_session_network(&request) {
+            return self.start_with(request, directory, None);
+        }
+        let mut state = network.state();
+        if let Some(namespaces) = state.namespaces.clone() {
+            drop(state);
+            return self.start_with(request, directory, Some(&namespaces));
+        }
+        // Commands that start meanwhile wait for the namespace.
+        let mut started = self.start_with(request, directory, None)?;
+        if let Some((has_user, handles)) = started.network_created()? {
+            state.created(has_user, handles);
+        }
+        Ok(started)
+    }
+
+    /// Once the machine allowed a tier, later commands must not silently fall back to another.
+    fn in_known_tier(&self, request: &SandboxRequest) -> SandboxRequest {
+        let mut request = request.clone();
+        if let (TierChoice::Best, Some(tier)) = (request.tier, self.known.tier.get()) {
+            request.tier = TierChoice::Only(*tier);
+        }
+        request
+    }
+
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(unused_variables, clippy::needless_pass_by_value, reason = "nothing is lent")
+    )]
+    fn start_with(
+        &self,
+        request: SandboxRequest,
+        directory: &Path,
+        namespaces: Option<&NamespaceHandles>,
+    ) -> io::Result<Supervised> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut child = Command::new(&self.program)
             .arg(SUPERVISE)
@@ -64,19 +118,20 @@ impl Supervisor {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let stdout = child.stdout.take().map(OwnedFd::from);
-        let stderr = child.stderr.take().map(OwnedFd::from);
-        let started = Supervised {
-            child: Some(child),
-            control: Some(ours),
-            inbox: Vec::new(),
-            stdout,
-            stderr,
-        };
-        let mut request = request.clone();
-        if let (TierChoice::Best, Some(tier)) = (request.tier, self.known.tier.get()) {
-            // Once the machine allowed a tier, later commands must not silently fall back to another.
-            request.tier = TierChoice::Only(*tier);
+        let outputs =
+            [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+        #[cfg_attr(not(target_os = "linux"), expect(unused_mut, reason = "nothing is lent"))]
+        let mut started = Supervised::new(child, ours, outputs);
+        #[cfg(target_os = "linux")]
+        {
+            started.lent = is_watched(&request)
+                .then(|| self.known.watch_handles.take())
+                .flatten()
+                .map(|handle| (handle, Arc::clone(&self.known.watch_handles)));
+            let handle = started.lent.as_ref().map(|(handle, _)| handle);
+            if let Some(control) = &started.control {
+                lent_handles::send(control, handle, namespaces)?;
+            }
         }
         started.send(&framed(&request)?)?;
         Ok(started)
@@ -128,6 +183,9 @@ impl Supervisor {
                     Message::Started(_)
                     | Message::NotStarted(_)
                     | Message::Exited(_)
+                    | Message::Killed(_)
+                    | Message::ConnectionsRefused(_)
+                    | Message::NetworkCreated { .. }
                     | Message::Gone(_),
                 )
                 | Received::Nothing => {}
@@ -138,147 +196,15 @@ impl Supervisor {
     }
 }
 
-/// The result of [`Supervised::receive`].
-#[derive(Debug, PartialEq, Eq)]
-pub enum Received {
-    /// A message.
-    Message(Message),
-    /// Nothing yet.
-    Nothing,
-    /// The supervisor has exited.
-    End,
+/// Whether the command runs in the network namespace of its session.
+fn has_session_network(request: &SandboxRequest) -> bool {
+    request.policy != Policy::Full
+        && request.network == Network::Off
+        && request.tier != TierChoice::Only(Tier::Landlock)
 }
 
-/// A running supervisor. Dropping it kills everything that it supervises.
-#[derive(Debug)]
-pub struct Supervised {
-    child: Option<Child>,
-    control: Option<UnixStream>,
-    inbox: Vec<u8>,
-    stdout: Option<OwnedFd>,
-    stderr: Option<OwnedFd>,
-}
-
-impl Supervised {
-    /// The command's stdout and stderr.
-    pub fn take_outputs(&mut self) -> [Option<OwnedFd>; 2] {
-        [self.stdout.take(), self.stderr.take()]
-    }
-
-    /// Becomes readable when the supervisor sends a message or exits.
-    pub fn handle(&self) -> Option<BorrowedFd<'_>> {
-        self.control.as_ref().map(|control| control.as_fd())
-    }
-
-    /// The supervisor's process ID.
-    pub fn id(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
-    }
-
-    /// Asks the supervisor to terminate the command, and to kill it if it does not exit.
-    pub fn ask_to_end(&self) {
-        // If the supervisor is gone, so is the command.
-        let _ = self.send(&[0]);
-    }
-
-    /// Closes the connection. The supervisor then kills the command.
-    pub fn let_go(&mut self) {
-        self.control = None;
-    }
-
-    /// Takes the next message without blocking.
-    ///
-    /// # Errors
-    /// If the message cannot be read or parsed.
-    pub fn receive(&mut self) -> io::Result<Received> {
-        loop {
-            if let Some(message) = take_framed(&mut self.inbox)? {
-                return Ok(Received::Message(message));
-            }
-            let Some(control) = &self.control else { return Ok(Received::End) };
-            let mut buffer = [0; 4096];
-            match rustix::net::recv(control, &mut buffer[..], RecvFlags::DONTWAIT) {
-                Ok((0, _)) | Err(Errno::CONNRESET) => return Ok(Received::End),
-                Ok((count, _)) => {
-                    self.inbox.extend_from_slice(buffer.get(..count).unwrap_or_default());
-                }
-                Err(Errno::AGAIN) => return Ok(Received::Nothing),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// The supervisor's exit status, once it has exited. Reaps it.
-    pub fn try_wait(&mut self) -> Option<ExitStatus> {
-        let status = self.child.as_mut()?.try_wait().ok().flatten()?;
-        self.child = None;
-        Some(status)
-    }
-
-    /// Waits until the supervisor has exited, at most until `until`.
-    pub fn wait_for_exit(&mut self, until: Instant) -> Option<ExitStatus> {
-        loop {
-            let status = self.try_wait();
-            let left = until.saturating_duration_since(Instant::now());
-            if status.is_some() || self.child.is_none() || left.is_zero() {
-                return status;
-            }
-            wait_for_process(self.child.as_ref(), left);
-        }
-    }
-
-    fn wait(&self, time: Duration) {
-        if let Some(control) = &self.control {
-            poll(control.as_fd(), time);
-        }
-    }
-
-    fn send(&self, bytes: &[u8]) -> io::Result<()> {
-        let Some(control) = &self.control else { return Ok(()) };
-        match send_all(control, bytes) {
-            // Its last message or its exit status says why it is gone.
-            Err(Errno::PIPE | Errno::CONNRESET) => Ok(()),
-            sent => Ok(sent?),
-        }
-    }
-}
-
-impl Drop for Supervised {
-    fn drop(&mut self) {
-        self.control = None;
-        let Some(mut child) = self.child.take() else { return };
-        let until = Instant::now() + Duration::from_millis(500);
-        while Instant::now() < until {
-            match child.try_wait() {
-                Ok(None) => {
-                    wait_for_process(Some(&child), until.saturating_duration_since(Instant::now()));
-                }
-                Ok(Some(_)) | Err(_) => return,
-            }
-        }
-        // It is still killing processes; a thread reaps it when it is done.
-        let _ = std::thread::Builder::new().spawn(move || child.wait());
-    }
-}
-
-/// Waits until the process may have exited, at most for `time`.
-fn wait_for_process(child: Option<&Child>, time: Duration) {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{Pid, PidfdFlags, pidfd_open};
-        let pid = child.and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
-        if let Some(handle) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
-            return poll(handle.as_fd(), time);
-        }
-    }
-    let _ = child;
-    std::thread::sleep(time.min(Duration::from_micros(200)));
-}
-
-fn poll(handle: BorrowedFd<'_>, time: Duration) {
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let timeout = Timespec::try_from(time).unwrap_or(at_once);
-    let mut fds = [PollFd::from_borrowed_fd(handle, PollFlags::IN)];
-    let _ = rustix::event::poll(&mut fds, Some(&timeout));
+/// Whether the supervisor watches protected paths.
+#[cfg(target_os = "linux")]
+fn is_watched(request: &SandboxRequest) -> bool {
+    request.program.is_some() && request.policy == Policy::WorkspaceWrite
 }

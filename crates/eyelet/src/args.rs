@@ -1,9 +1,26 @@
-//! Parses tool arguments: lenient with numbers and blanks, strict with unknown fields.
+//! Lenient parsing of the arguments that models send, for `#[serde(deserialize_with = "…")]`.
+//!
+//! ```
+//! #[derive(serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Args {
+//!     path: String,
+//!     #[serde(default, deserialize_with = "eyelet::args::number")]
+//!     limit: Option<u64>,
+//! }
+//!
+//! let args: Args = serde_json::from_str(r#"{"path":"a","limit":"25"}"#)?;
+//! assert_eq!(args.limit, Some(25));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 use std::fmt;
+use std::marker::PhantomData;
 
+use serde::Deserialize;
 use serde::de::{
-    DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Unexpected, Visitor,
+    DeserializeOwned, Deserializer, Error, IgnoredAny, IntoDeserializer as _, MapAccess,
+    Unexpected, Visitor,
 };
 use serde_json::value::RawValue;
 
@@ -71,17 +88,67 @@ impl<'de> Visitor<'de> for FieldAt<'_> {
     }
 }
 
-/// A whole number that may come as `25`, `25.0` or `"25"`; `null` is none.
-pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+/// Parses an optional whole number: `25`, `25.0` and `"25"` are the same; `null` and a blank string are none.
+///
+/// # Errors
+/// If the value is not a whole number from 0 to 2^64 - 1.
+pub fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_any(NumberVisitor)
 }
 
-/// An optional string; empty and `null` count as absent.
-pub(crate) fn blank_as_none<'de, D: Deserializer<'de>>(
+/// Parses an optional string: blank and `null` are none.
+///
+/// # Errors
+/// If the value is not a string.
+pub fn blank_as_none<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
-    let text: Option<String> = serde::Deserialize::deserialize(deserializer)?;
-    Ok(text.filter(|text| !text.is_empty()))
+    let text: Option<String> = Deserialize::deserialize(deserializer)?;
+    Ok(text.filter(|text| !is_blank(text)))
+}
+
+/// Parses an optional value that is written as a string, such as one of several names: blank and `null` are none.
+///
+/// # Errors
+/// If the value is not a string, or the type does not accept the string.
+pub fn blank_name_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    deserializer.deserialize_option(BlankOrName(PhantomData))
+}
+
+/// Parses inside the visitor, so that errors have the position of the value.
+struct BlankOrName<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for BlankOrName<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        if is_blank(text) {
+            return Ok(None);
+        }
+        T::deserialize(text.to_owned().into_deserializer()).map(Some)
+    }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
 struct NumberVisitor;
@@ -121,6 +188,9 @@ impl Visitor<'_> for NumberVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        if is_blank(text) {
+            return Ok(None);
+        }
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse() {
             Ok(value) if digits => Ok(Some(value)),

@@ -1,5 +1,6 @@
 //! Stops a running call: the cancel flag, the deadline, and the check for both.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -20,12 +21,48 @@ impl CancelFlag {
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
+
+    /// A guard that cancels the calls when it is dropped, unless [`CancelGuard::disarm`] was called.
+    ///
+    /// An asynchronous host holds it while it waits for a call on another thread: if the host's
+    /// future is dropped, the call stops and its command is killed.
+    ///
+    /// ```
+    /// let cancel = eyelet::CancelFlag::default();
+    /// drop(cancel.cancel_on_drop());
+    /// assert!(cancel.is_cancelled());
+    /// ```
+    #[must_use = "dropping the guard cancels the calls"]
+    pub fn cancel_on_drop(&self) -> CancelGuard {
+        CancelGuard(Some(self.clone()))
+    }
+}
+
+/// Cancels calls when it is dropped. [`CancelFlag::cancel_on_drop`] creates one.
+#[derive(Debug)]
+pub struct CancelGuard(Option<CancelFlag>);
+
+impl CancelGuard {
+    /// Keeps the calls running when the guard is dropped.
+    pub fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CancelGuard {
+    fn drop(&mut self) {
+        if let Some(flag) = &self.0 {
+            flag.cancel();
+        }
+    }
 }
 
 /// Why a call has to stop early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub enum Stop {
+    /// It reached its time limit or the deadline.
     TimedOut,
+    /// The host cancelled it.
     Cancelled,
 }
 
@@ -46,9 +83,32 @@ impl Stop {
     }
 }
 
-/// The deadline and the cancel flag of one call. Long work checks it at short intervals.
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stop::TimedOut => "the call timed out",
+            Stop::Cancelled => "the call was cancelled",
+        })
+    }
+}
+
+impl std::error::Error for Stop {}
+
+impl From<Stop> for ToolError {
+    fn from(stop: Stop) -> Self {
+        let code = match stop {
+            Stop::TimedOut => ErrorCode::TimedOut,
+            Stop::Cancelled => ErrorCode::Cancelled,
+        };
+        ToolError::new(code, stop.to_string())
+    }
+}
+
+/// The deadline and the cancel flag of one call. Long work checks it every
+/// [`STOP_INTERVAL`](crate::limits::STOP_INTERVAL) or more often.
+/// [`TurnContext::stop_check`](crate::TurnContext::stop_check) creates one.
 #[derive(Clone, Debug)]
-pub(crate) struct StopCheck {
+pub struct StopCheck {
     until: Option<Instant>,
     /// The tool's own time limit, or the time until the turn's deadline if that is shorter.
     limit: Duration,
@@ -65,7 +125,10 @@ impl StopCheck {
     }
 
     /// Fails if the call has to stop.
-    pub(crate) fn check(&self) -> Result<(), Stop> {
+    ///
+    /// # Errors
+    /// Why it has to stop. `?` turns it into a [`ToolError`].
+    pub fn check(&self) -> Result<(), Stop> {
         if self.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
@@ -75,8 +138,8 @@ impl StopCheck {
         }
     }
 
-    /// The remaining time.
-    pub(crate) fn left(&self) -> Duration {
+    /// The time until the call has to stop.
+    pub fn remaining(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }
 }

@@ -1,21 +1,25 @@
 //! The context of a call: working directory, roots, policy, environment and limits.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::cancel::{CancelFlag, StopCheck};
 use crate::environment::Environment;
-use crate::error::ToolError;
+use crate::error::{Hint, ToolError};
+use crate::exec::find_program::HelperProgram;
+use crate::exec::sandboxed::settings::SandboxSettings;
+use crate::names::named;
 use crate::paths::deny_list::DenyList;
 use crate::paths::root::Root;
 use crate::progress::Progress;
-use crate::sandbox_settings::{SandboxPolicy, SandboxSettings};
+use crate::sandbox_policy::SandboxPolicy;
 use crate::saved_output::output_store::OutputStore;
 use crate::text::reply_budget::ReplyBudget;
 
-/// Which paths `list_dir`, `grep_files` and `read` may open.
+/// Which paths `list_dir`, `find_files`, `grep_files` and `read` may open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PathScope {
     /// Every path that the process may open, except denied ones.
     Everything,
@@ -23,15 +27,21 @@ pub enum PathScope {
     Roots,
 }
 
+named!(PathScope, "path scope", { Everything = "everything", Roots = "roots" });
+
 /// The search engine of `grep_files`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SearchEngine {
     /// Ripgrep's libraries, in this process.
     #[default]
     Embedded,
-    /// The program `rg` from the `PATH` of the [`Environment`].
+    /// The program `rg` from the `PATH` of the [`Environment`]. Unless the policy is `full`, eyelet does
+    /// not run an `rg` that is in a root or a temp directory, where commands could replace it.
     Rg,
 }
+
+named!(SearchEngine, "search engine", { Embedded = "embedded", Rg = "rg" });
 
 /// The context of a call: where it runs, what it may open, how long it may take.
 ///
@@ -40,21 +50,27 @@ pub enum SearchEngine {
 pub struct TurnContext {
     pub(crate) cwd: Arc<Path>,
     pub(crate) roots: Arc<[Arc<Root>]>,
+    /// Why there are no roots, if the host gave a reason.
+    pub(crate) no_roots_reason: Option<Arc<str>>,
     pub(crate) path_scope: PathScope,
     pub(crate) deny_list: Arc<DenyList>,
     pub(crate) sandbox: SandboxPolicy,
     pub(crate) settings: Option<Arc<SandboxSettings>>,
     pub(crate) search_engine: SearchEngine,
     pub(crate) environment: Arc<Environment>,
+    /// Every `rg` on the `PATH` of the environment, once they are located.
+    rg: Arc<OnceLock<Vec<HelperProgram>>>,
     pub(crate) output_store: Option<Arc<OutputStore>>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancel: CancelFlag,
     pub(crate) reply_budget: Option<ReplyBudget>,
     pub(crate) progress: Progress,
+    pub(crate) hint_text: fn(&Hint) -> String,
 }
 
 impl TurnContext {
-    /// Creates a context for the working directory `cwd`, without roots, environment or saved output.
+    /// Creates a context for the working directory `cwd`, without roots and without a store for saved
+    /// output. Commands get the variables of [`Environment::default`].
     ///
     /// # Errors
     /// `invalid_input` if `cwd` is not absolute.
@@ -62,17 +78,20 @@ impl TurnContext {
         Ok(TurnContext {
             cwd: absolute_directory(cwd.as_ref())?,
             roots: Arc::new([]),
+            no_roots_reason: None,
             path_scope: PathScope::Everything,
             deny_list: Arc::default(),
             sandbox,
             settings: None,
             search_engine: SearchEngine::default(),
             environment: Arc::default(),
+            rg: Arc::default(),
             output_store: None,
             deadline: None,
             cancel: CancelFlag::default(),
             reply_budget: None,
             progress: Progress::default(),
+            hint_text: Hint::to_string,
         })
     }
 
@@ -84,21 +103,8 @@ impl TurnContext {
         self
     }
 
-    /// Sets the supervisor of commands and how the policy is enforced. Without it only the policy
-    /// `full` runs commands, in a process group of this process.
-    #[must_use]
-    pub fn with_sandbox_settings(mut self, settings: Arc<SandboxSettings>) -> Self {
-        self.settings = Some(settings);
-        self
-    }
-
-    /// Whether the temp directory of commands is removed at the end of the call.
-    pub(crate) fn has_temp_for_one_call(&self) -> bool {
-        let temp = self.settings.as_ref().and_then(|settings| settings.private_temp.as_ref());
-        temp.is_some_and(|temp| temp.is_for_one_call())
-    }
-
-    /// Sets which paths `list_dir`, `grep_files` and `read` may open. Commands are not affected.
+    /// Sets which paths `list_dir`, `find_files`, `grep_files` and `read` may open. Commands are not
+    /// affected.
     #[must_use]
     pub fn with_path_scope(mut self, path_scope: PathScope) -> Self {
         self.path_scope = path_scope;
@@ -118,6 +124,13 @@ impl TurnContext {
         self.roots = roots.into_iter().collect();
         self.path_scope = PathScope::Roots;
         self
+    }
+
+    /// Makes no path accessible. Errors give the reason, such as `no project is open`.
+    #[must_use]
+    pub fn without_roots(mut self, reason: impl Into<Arc<str>>) -> Self {
+        self.no_roots_reason = Some(reason.into());
+        self.confined_to([])
     }
 
     /// Sets the working directory.
@@ -140,6 +153,7 @@ impl TurnContext {
     #[must_use]
     pub fn with_environment(mut self, environment: Environment) -> Self {
         self.environment = Arc::new(environment);
+        self.rg = Arc::default();
         self
     }
 
@@ -148,6 +162,29 @@ impl TurnContext {
     pub fn with_output_store(mut self, output_store: Arc<OutputStore>) -> Self {
         self.output_store = Some(output_store);
         self
+    }
+
+    /// A copy for another client, with a directory for saved output and a temp directory of its own.
+    /// Dropping all copies of it removes both directories.
+    #[must_use]
+    pub fn for_another_session(&self) -> Self {
+        let mut other = self.clone();
+        let output_store = self.output_store.as_ref();
+        other.output_store = output_store.map(|store| Arc::new(store.for_another_session()));
+        let settings = self.settings.as_ref();
+        other.settings = settings.map(|settings| Arc::new(settings.for_another_session()));
+        other
+    }
+
+    /// Removes the session's saved output and its temp directory now, even if other copies of this are
+    /// still in use.
+    pub fn end_session(&self) {
+        if let Some(output_store) = &self.output_store {
+            output_store.close();
+        }
+        if let Some(settings) = &self.settings {
+            settings.end_session();
+        }
     }
 
     /// Sets a deadline for calls, in addition to the time limit of each tool.
@@ -178,6 +215,14 @@ impl TurnContext {
         self
     }
 
+    /// Renders the hints in reports with `render` instead of their `Display`: for interfaces that name
+    /// their own flags.
+    #[must_use]
+    pub fn with_hint_text(mut self, render: fn(&Hint) -> String) -> Self {
+        self.hint_text = render;
+        self
+    }
+
     /// The counter to which calls report their progress.
     pub fn progress(&self) -> &Progress {
         &self.progress
@@ -193,6 +238,24 @@ impl TurnContext {
         &self.cwd
     }
 
+    /// The deny list.
+    pub fn deny_list(&self) -> &DenyList {
+        &self.deny_list
+    }
+
+    /// Locates the programs that calls run outside the sandbox, such as `rg`. A server calls this before
+    /// its first call, which could change the directories in `PATH`; otherwise the first search does it.
+    pub fn locate_programs(&self) {
+        if self.search_engine == SearchEngine::Rg {
+            self.rg();
+        }
+    }
+
+    /// Every `rg` on the `PATH`.
+    pub(crate) fn rg(&self) -> &[HelperProgram] {
+        self.rg.get_or_init(|| HelperProgram::find_all("rg", &self.environment))
+    }
+
     /// The roots.
     pub fn roots(&self) -> impl Iterator<Item = &Path> {
         self.roots.iter().map(|root| root.path())
@@ -203,8 +266,42 @@ impl TurnContext {
         self.sandbox
     }
 
-    /// Stops a call after `limit`, at the deadline, or when it is cancelled.
-    pub(crate) fn stop_check(&self, limit: Duration) -> StopCheck {
+    /// What commands may do, in words for a model.
+    pub fn commands_in_words(&self) -> String {
+        let network = match &self.settings {
+            Some(settings) => settings.network_in_words(),
+            None => "without network access".to_owned(),
+        };
+        let also = match self.settings.as_ref().is_some_and(|settings| settings.has_writable()) {
+            true => ", directories that the user added",
+            false => "",
+        };
+        let rules = match self.sandbox {
+            SandboxPolicy::Off => return "Commands are disabled.".to_owned(),
+            SandboxPolicy::ReadOnly => {
+                format!("Commands run in a sandbox {network} and can write only to $TMPDIR.")
+            }
+            SandboxPolicy::WorkspaceWrite => format!(
+                "Commands run in a sandbox {network} and can write only to the project{also} and $TMPDIR."
+            ),
+            SandboxPolicy::Full => "Commands run without a sandbox.".to_owned(),
+        };
+        format!("{rules} cd and export do not persist between calls.")
+    }
+
+    /// When calls have to end, if the host set a deadline.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// The size limit of text replies, if the host set one.
+    pub fn reply_budget(&self) -> Option<ReplyBudget> {
+        self.reply_budget
+    }
+
+    /// Starts the clock of a call that may take `limit`: the check fails after that time, at the
+    /// deadline, or when the call is cancelled.
+    pub fn stop_check(&self, limit: Duration) -> StopCheck {
         StopCheck::new(limit, self.deadline, self.cancel.clone())
     }
 

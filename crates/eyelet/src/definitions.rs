@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::names::named;
 use crate::tool::ToolDefinition;
 
 /// The format of a tool definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DefinitionFormat {
     /// The Model Context Protocol's `tools/list`.
     Mcp,
@@ -14,6 +16,12 @@ pub enum DefinitionFormat {
     /// The tools of Anthropic's messages API.
     Anthropic,
 }
+
+named!(DefinitionFormat, "definition format", {
+    Mcp = "mcp",
+    OpenAi = "openai",
+    Anthropic = "anthropic",
+});
 
 /// The definitions as the array that a host puts into its request.
 pub fn render_definitions(definitions: &[ToolDefinition], format: DefinitionFormat) -> Value {

@@ -2,11 +2,36 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// Environment variables that the host provides. The library never reads the process's own.
-#[derive(Clone, Debug, Default)]
+/// Environment variables that the host provides.
+///
+/// The library never reads the variables of its own process, because they may contain secrets such as
+/// API keys. A host that wants commands to have them passes them:
+///
+/// ```
+/// use eyelet::Environment;
+///
+/// let environment: Environment = std::env::vars_os().collect();
+/// ```
+#[derive(Clone, Debug)]
 pub struct Environment(Vec<(OsString, OsString)>);
 
+/// `PATH` with the system's program directories, and `LANG` for UTF-8.
+impl Default for Environment {
+    fn default() -> Self {
+        [("PATH", DEFAULT_PATH), ("LANG", "C.UTF-8")].into_iter().collect()
+    }
+}
+
+/// The program directories of the system, for an environment without `PATH`.
+pub(crate) const DEFAULT_PATH: &str =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 impl Environment {
+    /// No variables.
+    pub fn empty() -> Self {
+        Environment(Vec::new())
+    }
+
     /// The value of a variable, unless it is unset or empty.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         let found = self.0.iter().rev().find(|(key, _)| key == name);

@@ -5,9 +5,12 @@ use std::io;
 
 use serde::{Serialize, Serializer};
 
+use crate::limits::MAX_ERROR_BYTES;
+use crate::names::named;
+use crate::text::truncate;
+
 /// Why a call failed. No code will be added, so a host can match on all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// The arguments are invalid: malformed JSON, a number out of range, a bad pattern or glob.
     InvalidInput,
@@ -40,44 +43,6 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// Every code, in the order of SPEC.md.
-    pub const ALL: [ErrorCode; 14] = [
-        ErrorCode::InvalidInput,
-        ErrorCode::UnknownTool,
-        ErrorCode::NotFound,
-        ErrorCode::PermissionDenied,
-        ErrorCode::OutsideRoot,
-        ErrorCode::NotADirectory,
-        ErrorCode::NotAFile,
-        ErrorCode::TooLarge,
-        ErrorCode::TimedOut,
-        ErrorCode::Cancelled,
-        ErrorCode::SearchFailed,
-        ErrorCode::SandboxUnavailable,
-        ErrorCode::Busy,
-        ErrorCode::IoError,
-    ];
-
-    /// The name of the code in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ErrorCode::InvalidInput => "invalid_input",
-            ErrorCode::UnknownTool => "unknown_tool",
-            ErrorCode::NotFound => "not_found",
-            ErrorCode::PermissionDenied => "permission_denied",
-            ErrorCode::OutsideRoot => "outside_root",
-            ErrorCode::NotADirectory => "not_a_directory",
-            ErrorCode::NotAFile => "not_a_file",
-            ErrorCode::TooLarge => "too_large",
-            ErrorCode::TimedOut => "timed_out",
-            ErrorCode::Cancelled => "cancelled",
-            ErrorCode::SearchFailed => "search_failed",
-            ErrorCode::SandboxUnavailable => "sandbox_unavailable",
-            ErrorCode::Busy => "busy",
-            ErrorCode::IoError => "io_error",
-        }
-    }
-
     /// The code for a system error.
     pub fn from_io(error: &io::Error) -> ErrorCode {
         use io::ErrorKind;
@@ -96,13 +61,31 @@ impl ErrorCode {
     }
 }
 
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+// In the order of SPEC.md.
+named!(ErrorCode, "error code", {
+    InvalidInput = "invalid_input",
+    UnknownTool = "unknown_tool",
+    NotFound = "not_found",
+    PermissionDenied = "permission_denied",
+    OutsideRoot = "outside_root",
+    NotADirectory = "not_a_directory",
+    NotAFile = "not_a_file",
+    TooLarge = "too_large",
+    TimedOut = "timed_out",
+    Cancelled = "cancelled",
+    SearchFailed = "search_failed",
+    SandboxUnavailable = "sandbox_unavailable",
+    Busy = "busy",
+    IoError = "io_error",
+});
+
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 
-/// What would make a failed call work. Only the host or its user can do it, not the model.
+/// What would make a failed call work. Most of it only the host or its user can do, not the model.
 ///
 /// `Display` gives advice for library hosts and names no command-line flag. An interface that has
 /// flags renders each hint in its own terms.
@@ -115,13 +98,30 @@ pub enum Hint {
     LiftRoots,
     /// Allow commands to run without a sandbox.
     AllowCommands,
+    /// Allow eyelet to create namespaces.
+    AllowNamespaces,
     /// Raise the size limit of a reply.
     RaiseReplyLimit,
     /// Install ripgrep, or use the embedded search engine.
     InstallRipgrep,
+    /// Give commands these permissions, which the sandbox refused.
+    Allow(Vec<Permission>),
+    /// The working directory, escaped for display, if a path has to be absolute. Used if the wording of the
+    /// message is fixed.
+    WorkingDirectory(String),
     /// The path that failed, escaped for display. Used if the wording of the message is fixed and
     /// has no path.
     Path(String),
+    /// A file that exists and has a similar path, escaped for display. The model can read it instead; in
+    /// the envelope this is `details`.
+    SimilarPath(String),
+}
+
+impl Hint {
+    /// Whether it states a fact for the model instead of advice for the user.
+    pub(crate) fn is_fact(&self) -> bool {
+        matches!(self, Hint::WorkingDirectory(_) | Hint::SimilarPath(_))
+    }
 }
 
 impl fmt::Display for Hint {
@@ -132,11 +132,48 @@ impl fmt::Display for Hint {
                 f.write_str("add a root that contains it, or allow reading outside the roots")
             }
             Hint::AllowCommands => f.write_str("use the policy `full` to run commands unsandboxed"),
+            Hint::AllowNamespaces => f.write_str(
+                "install eyelet's AppArmor profile, or allow unprivileged user namespaces",
+            ),
             Hint::RaiseReplyLimit => f.write_str("list a subdirectory, or raise the reply limit"),
             Hint::InstallRipgrep => {
                 f.write_str("install ripgrep on PATH, or use the embedded search engine")
             }
+            Hint::Allow(permissions) => {
+                let words: Vec<_> = permissions.iter().map(|one| one.in_words()).collect();
+                f.write_str(&words.join(", or "))
+            }
+            Hint::WorkingDirectory(path) => write!(f, "the working directory is `{path}`"),
             Hint::Path(path) => write!(f, "the path is `{path}`"),
+            Hint::SimilarPath(path) => write!(f, "did you mean `{path}`?"),
+        }
+    }
+}
+
+/// A permission that a sandboxed command may need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Permission {
+    /// Connect to certain hosts.
+    Hosts,
+    /// Use the network.
+    Network,
+    /// Get a token in an environment variable.
+    Token,
+    /// Write to further directories.
+    Write,
+    /// Write to the roots.
+    WriteRoots,
+}
+
+impl Permission {
+    fn in_words(self) -> &'static str {
+        match self {
+            Permission::Hosts => "allow commands to connect to the host",
+            Permission::Network => "allow commands to use the network",
+            Permission::Token => "pass a token to commands in an environment variable",
+            Permission::Write => "allow commands to write to the directory",
+            Permission::WriteRoots => "use the policy `workspace-write`",
         }
     }
 }
@@ -149,6 +186,7 @@ impl Serialize for Hint {
 
 /// An error that a model can read and react to. `Display` shows `message; hint`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ToolError {
     /// The kind of error.
     pub code: ErrorCode,
@@ -169,6 +207,17 @@ impl ToolError {
     #[must_use]
     pub fn with_hint(mut self, hint: Hint) -> Self {
         self.hint = Some(hint);
+        self
+    }
+
+    /// Truncates what quotes long arguments: the start says what failed, the end says why.
+    pub(crate) fn shortened(mut self) -> Self {
+        self.message = truncate::middle(self.message, MAX_ERROR_BYTES);
+        if let Some(Hint::Path(path) | Hint::WorkingDirectory(path) | Hint::SimilarPath(path)) =
+            &mut self.hint
+        {
+            *path = truncate::middle(std::mem::take(path), MAX_ERROR_BYTES);
+        }
         self
     }
 
@@ -200,7 +249,8 @@ impl std::error::Error for ToolError {}
 pub enum FunctionCallError {
     /// An error for the model, which can correct its arguments or try something else.
     RespondToModel(ToolError),
-    /// An error for the host: a bug. No arguments of a model cause it.
+    /// An error for the host: the tool has a bug and panicked. Arguments never make the tools of this
+    /// crate panic.
     Fatal(String),
 }
 

@@ -1,17 +1,23 @@
-//! The limits of all tools. A tool's own limits are at the top of its file.
+//! The limits of all tools. The limits of one tool are in its module and in
+//! [`ToolDefinition::limits`](crate::ToolDefinition::limits).
 
 use std::time::Duration;
 
 /// The maximum size of a rendered reply, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 
-/// The time limit of `list_dir`, `grep_files` and `read`.
+/// The time limit of all tools but `bash`: 30 seconds.
 pub const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// The maximum size of the JSON arguments, in bytes.
 pub const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// How often a long-running call checks its deadline and its cancel flag, at least.
+/// The maximum length of an error message, in bytes. A longer one, which quotes long arguments, is
+/// truncated in the middle.
+pub const MAX_ERROR_BYTES: usize = 3000;
+
+/// How often a long-running call checks its deadline and its cancel flag, at least: every 20
+/// milliseconds.
 pub const STOP_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The maximum number of commands that a server runs at once.
@@ -28,6 +34,7 @@ pub const MAX_QUEUE: usize = 128;
 
 /// One limit, as shown by `eyelet limits` and the README.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limit {
     /// What is limited.
     pub what: &'static str,
@@ -40,11 +47,14 @@ pub struct Limit {
 }
 
 impl Limit {
-    pub(crate) const fn new(what: &'static str, value: u64, unit: &'static str) -> Self {
+    /// Creates a limit. [`Limit::beyond`] says what happens if it is exceeded.
+    pub const fn new(what: &'static str, value: u64, unit: &'static str) -> Self {
         Limit { what, value, unit, beyond: "" }
     }
 
-    pub(crate) const fn beyond(self, beyond: &'static str) -> Self {
+    /// Sets what happens beyond the limit.
+    #[must_use]
+    pub const fn beyond(self, beyond: &'static str) -> Self {
         Limit { beyond, ..self }
     }
 }
@@ -55,15 +65,21 @@ pub const ALL_TOOLS: &[Limit] = &[
         .beyond("fails with `too_large`; use a smaller limit"),
     Limit::new("size of the JSON arguments", MAX_ARGUMENT_BYTES as u64, "bytes")
         .beyond("fails with `too_large`"),
-    Limit::new("run time of `list_dir`, `grep_files` and `read`", TIME_LIMIT.as_secs(), "seconds")
+    Limit::new("length of an error message", MAX_ERROR_BYTES as u64, "bytes")
+        .beyond("truncated in the middle"),
+    Limit::new("run time of all tools but `bash`", TIME_LIMIT.as_secs(), "seconds")
         .beyond("fails with `timed_out`; `read` returns the lines it has and an inexact total"),
 ];
 
 /// The limits of a server: how many calls it runs at once.
 pub const SERVER: &[Limit] = &[
     Limit::new("concurrent `bash` calls", MAX_COMMANDS as u64, "calls").beyond(WAITS),
-    Limit::new("concurrent `list_dir` and `grep_files` calls", MAX_WALKS as u64, "calls")
-        .beyond(WAITS),
+    Limit::new(
+        "concurrent `list_dir`, `find_files` and `grep_files` calls",
+        MAX_WALKS as u64,
+        "calls",
+    )
+    .beyond(WAITS),
     Limit::new("concurrent `read` calls", MAX_READS as u64, "calls").beyond(WAITS),
     Limit::new("waiting calls of each kind", MAX_QUEUE as u64, "calls")
         .beyond("fails with `busy`; retry later"),

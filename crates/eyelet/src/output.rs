@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use crate::error::{ErrorCode, FunctionCallError, Hint, ToolError};
 use crate::limits::MAX_ANSWER_BYTES;
+use crate::names::named;
+use crate::text::reply_budget::ReplyBudget;
 
 /// The result of a tool, before it is rendered.
 ///
@@ -18,8 +20,8 @@ pub trait Report: ReportData + Send + 'static {
     /// Whether the tool found what the caller wanted. (A report exists only if the tool ran.)
     fn success(&self) -> bool;
 
-    /// The text of a reply to a model. It fits the turn's [`ReplyBudget`](crate::ReplyBudget) and
-    /// says how to continue, even if the function dialect does not.
+    /// The text of a reply to a model. It should fit the turn's [`ReplyBudget`] and say how to continue,
+    /// even if the function dialect does not: a text that does not fit is truncated at its end.
     fn reply(&self) -> String {
         self.content()
     }
@@ -51,6 +53,7 @@ pub struct Attachment<'a> {
 
 /// Whether the envelope contains the [`Attachment`] of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AttachmentMode {
     /// As `base64` in `data`.
     Inline,
@@ -58,15 +61,32 @@ pub enum AttachmentMode {
     Omit,
 }
 
-/// The result of a call that ran.
+named!(AttachmentMode, "attachment mode", { Inline = "inline", Omit = "omit" });
+
+/// The result of a call that ran, in the form that its reader needs:
+///
+/// | form | for | size |
+/// |---|---|---|
+/// | [`ToolOutput::reply`] | a model | within the turn's [`ReplyBudget`] |
+/// | [`ToolOutput::function`] | a host with a success flag beside the text | at most [`MAX_ANSWER_BYTES`] |
+/// | [`Envelope`] | a program that parses JSON | at most [`MAX_ANSWER_BYTES`] |
+/// | [`ToolOutput::attachment`] | a model that sees images | the limit of the tool |
 pub struct ToolOutput {
     report: Box<dyn Report>,
+    reply_budget: Option<ReplyBudget>,
 }
 
 impl ToolOutput {
     /// Wraps the report of a tool.
     pub fn new(report: impl Report) -> Self {
-        ToolOutput { report: Box::new(report) }
+        ToolOutput { report: Box::new(report), reply_budget: None }
+    }
+
+    /// Limits the size of [`ToolOutput::reply`].
+    #[must_use]
+    pub(crate) fn within(mut self, budget: Option<ReplyBudget>) -> Self {
+        self.reply_budget = budget;
+        self
     }
 
     /// Renders the function dialect: `content` and `success`.
@@ -79,15 +99,18 @@ impl ToolOutput {
         Ok(FunctionOutput { content, success: Some(self.report.success()) })
     }
 
-    /// Renders the text of a reply to a model, within the turn's
-    /// [`ReplyBudget`](crate::ReplyBudget).
+    /// Renders the text of a reply to a model, within the turn's [`ReplyBudget`]. If a host's own tool
+    /// exceeds it, the text is truncated and the last line says so.
     ///
     /// # Errors
     /// `too_large` if it exceeds [`MAX_ANSWER_BYTES`].
     pub fn reply(&self) -> Result<String, FunctionCallError> {
         let reply = self.report.reply();
         within_cap(reply.len())?;
-        Ok(reply)
+        Ok(match self.reply_budget {
+            Some(budget) => budget.truncate(reply),
+            None => reply,
+        })
     }
 
     /// How many bytes are not shown, as far as the tool knows.
@@ -147,16 +170,20 @@ pub struct FunctionOutput {
 }
 
 /// A result in the envelope dialect: `{"ok":true,"data":…}` or `{"ok":false,"error":…}`.
-#[derive(Clone, Debug)]
-pub struct Envelope {
-    /// Whether the tool ran.
-    pub ok: bool,
-    /// The result as JSON text.
-    pub data: Option<String>,
-    /// Why the call failed.
-    pub error: Option<ToolError>,
-    /// The text of the error's hint.
-    hint: Option<String>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Envelope {
+    /// The tool ran.
+    Ok {
+        /// Its result as JSON text.
+        data: String,
+    },
+    /// The call failed.
+    Error {
+        /// Why.
+        error: ToolError,
+        /// The text of the error's hint.
+        hint: Option<String>,
+    },
 }
 
 impl Envelope {
@@ -167,21 +194,28 @@ impl Envelope {
             Err(error) => Err(error.clone()),
         };
         let error = match data {
-            Ok(data) => return Envelope { ok: true, data: Some(data), error: None, hint: None },
+            Ok(data) => return Envelope::Ok { data },
             Err(FunctionCallError::RespondToModel(error)) => error,
             Err(FunctionCallError::Fatal(message)) => {
                 ToolError::new(ErrorCode::IoError, format!("internal failure: {message}"))
             }
         };
         let hint = error.hint.as_ref().map(Hint::to_string);
-        Envelope { ok: false, data: None, error: Some(error), hint }
+        Envelope::Error { error, hint }
+    }
+
+    /// Whether the tool ran.
+    pub fn is_ok(&self) -> bool {
+        matches!(self, Envelope::Ok { .. })
     }
 
     /// Renders the hint with `render` instead of its `Display`: for interfaces that name their own
     /// flags.
     #[must_use]
     pub fn with_hint_text(mut self, render: impl FnOnce(&Hint) -> String) -> Self {
-        self.hint = self.error.as_ref().and_then(|error| error.hint.as_ref()).map(render);
+        if let Envelope::Error { error, hint } = &mut self {
+            *hint = error.hint.as_ref().map(render);
+        }
         self
     }
 
@@ -194,20 +228,23 @@ impl Envelope {
 /// One line of JSON, without a trailing newline.
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // `data` can have megabytes: copy it instead of parsing and serializing it again.
-        if let Some(data) = &self.data {
-            f.write_str("{\"ok\":true,\"data\":")?;
-            f.write_str(data)?;
-            return f.write_str("}");
+        match self {
+            // `data` can have megabytes: copy it instead of parsing and serializing it again.
+            Envelope::Ok { data } => {
+                f.write_str("{\"ok\":true,\"data\":")?;
+                f.write_str(data)?;
+                f.write_str("}")
+            }
+            Envelope::Error { error, hint } => {
+                let hint = hint.as_deref();
+                let is_fact = error.hint.as_ref().is_some_and(Hint::is_fact);
+                let (hint, details) = if is_fact { (None, hint) } else { (hint, None) };
+                let body = ErrorBody { code: error.code, message: &error.message, hint, details };
+                // Serializing strings cannot fail.
+                let body = serde_json::to_string(&body).unwrap_or_default();
+                write!(f, "{{\"ok\":false,\"error\":{body}}}")
+            }
         }
-        let error = self.error.as_ref().map(|error| ErrorBody {
-            code: error.code,
-            message: &error.message,
-            hint: self.hint.as_deref(),
-        });
-        // Serializing strings cannot fail.
-        let error = serde_json::to_string(&error).unwrap_or_default();
-        write!(f, "{{\"ok\":false,\"error\":{error}}}")
     }
 }
 
@@ -218,6 +255,9 @@ struct ErrorBody<'a> {
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
+    /// A fact that the wording of the message leaves out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'a str>,
 }
 
 /// A report as JSON. Every type that implements [`Serialize`] has it.
@@ -232,6 +272,40 @@ pub trait ReportData {
 impl<T: Serialize> ReportData for T {
     fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
+    }
+}
+
+/// A report that is only text, for a host's own tools.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TextReport {
+    /// The text for the model.
+    pub content: String,
+    /// Whether the tool found what the caller wanted.
+    pub success: bool,
+}
+
+impl TextReport {
+    /// A successful result.
+    pub fn new(content: impl Into<String>) -> Self {
+        TextReport { content: content.into(), success: true }
+    }
+
+    /// Sets whether the tool found what the caller wanted.
+    #[must_use]
+    pub fn with_success(mut self, success: bool) -> Self {
+        self.success = success;
+        self
+    }
+}
+
+impl Report for TextReport {
+    fn content(&self) -> String {
+        self.content.clone()
+    }
+
+    fn success(&self) -> bool {
+        self.success
     }
 }
 

@@ -1,14 +1,16 @@
-//! Finds a tool by name and calls it with JSON arguments.
+//! Finds a tool by name or by type and calls it.
 
+use std::any::type_name;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::context::TurnContext;
 use crate::error::{ErrorCode, FunctionCallError, ToolError};
 use crate::invocation::{ToolInvocation, ToolPayload};
 use crate::output::ToolOutput;
 use crate::tool::{ErasedTool, Tool, ToolDefinition};
 use crate::tools;
 
-/// The tools that a host offers, found by name.
+/// The tools that a host offers, found by name or by type.
 pub struct ToolRouter {
     tools: Vec<Entry>,
 }
@@ -48,16 +50,21 @@ impl ToolRouter {
         self
     }
 
-    /// Removes all tools except those with these names.
+    /// Removes all tools except those with these names. Ignores names that no tool has.
     #[must_use]
     pub fn only(mut self, names: &[impl AsRef<str>]) -> Self {
         self.tools.retain(|entry| names.iter().any(|name| name.as_ref() == entry.name));
         self
     }
 
-    /// The definitions of all tools, in order.
+    /// The definitions of all tools: those of this crate in their usual order, then added ones.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|entry| entry.tool.definition()).collect()
+    }
+
+    /// The definitions of all tools for calls in this context: that of `bash` says what commands may do.
+    pub fn definitions_in(&self, turn: &TurnContext) -> Vec<ToolDefinition> {
+        self.tools.iter().map(|entry| entry.tool.definition_in(turn)).collect()
     }
 
     /// Runs one call. [`ToolOutput`] renders the result in either dialect.
@@ -70,8 +77,38 @@ impl ToolRouter {
         let Some(entry) = self.tools.iter().find(|entry| entry.name == invocation.tool_name) else {
             return Err(self.unknown(invocation.tool_name).into());
         };
-        catch_unwind(AssertUnwindSafe(|| entry.tool.call(arguments, invocation.turn)))
-            .unwrap_or_else(|_| Err(FunctionCallError::Fatal(format!("{} panicked", entry.name))))
+        without_panic(entry.name, || entry.tool.call(arguments, invocation.turn))
+    }
+
+    /// Runs the tool of type `T` with typed arguments and returns its typed report.
+    ///
+    /// If the router has several tools of this type, the first one runs.
+    ///
+    /// ```
+    /// use eyelet::tools::{ListDir, ListDirArgs};
+    /// use eyelet::{SandboxPolicy, ToolRouter, TurnContext};
+    ///
+    /// let turn = TurnContext::new("/", SandboxPolicy::Off)?;
+    /// let report = ToolRouter::new().run::<ListDir>(ListDirArgs::new("/"), &turn)?;
+    /// assert!(report.entries.iter().any(|entry| entry.name == "usr"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as [`ToolRouter::call`]. The code is `unknown_tool` if the router has no such tool.
+    pub fn run<T: Tool>(
+        &self,
+        args: T::Args,
+        turn: &TurnContext,
+    ) -> Result<T::Report, FunctionCallError> {
+        let found = self.tools.iter().find_map(|entry| {
+            let tool = entry.tool.as_any().downcast_ref::<T>()?;
+            Some((entry.name, tool))
+        });
+        let Some((name, tool)) = found else {
+            return Err(self.unknown(type_name::<T>()).into());
+        };
+        without_panic(name, || Ok(tool.run(args, turn)?))
     }
 
     fn unknown(&self, name: &str) -> ToolError {
@@ -81,6 +118,19 @@ impl ToolRouter {
             format!("unknown tool `{}`, expected one of {}", shown(name), known.join(", ")),
         )
     }
+}
+
+/// Turns a panic of the tool `name` into an error.
+fn without_panic<R>(
+    name: &str,
+    call: impl FnOnce() -> Result<R, FunctionCallError>,
+) -> Result<R, FunctionCallError> {
+    let outcome = catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|_| Err(FunctionCallError::Fatal(format!("{name} panicked"))));
+    outcome.map_err(|error| match error {
+        FunctionCallError::RespondToModel(error) => error.shortened().into(),
+        fatal @ FunctionCallError::Fatal(_) => fatal,
+    })
 }
 
 /// A name from a model, shortened and on one line.

@@ -108,7 +108,12 @@ impl Server {
 
     /// The next message. Fails if a line is not JSON.
     pub fn message(&mut self) -> Value {
-        let line = self.lines.recv_timeout(LONG).expect("the server sends a message in time");
+        self.message_within(LONG)
+    }
+
+    /// The next message, if it takes longer than other messages.
+    pub fn message_within(&mut self, time: Duration) -> Value {
+        let line = self.lines.recv_timeout(time).expect("the server sends a message in time");
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line:.300}"))
     }
 

@@ -20,6 +20,15 @@ pub fn pytest() -> PathBuf {
     located("EYELET_TEST_PYTEST", "tools/pytest", "cargo xtask test pytest")
 }
 
+/// The library's example `name` that cargo built with the tests.
+pub fn example(name: &str) -> PathBuf {
+    located(
+        "EYELET_TEST_EXAMPLE",
+        &format!("examples/{name}"),
+        "cargo build --package eyelet --examples",
+    )
+}
+
 /// The path in `variable`, or else `name` in a directory above the running test program.
 fn located(variable: &str, name: &str, command: &str) -> PathBuf {
     if let Some(path) = std::env::var_os(variable) {

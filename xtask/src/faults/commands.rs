@@ -48,6 +48,10 @@ const CALLS: &[&str] = &[
     "chmod",
     "lchown",
     "flock",
+    "fchmod",
+    "fchown",
+    "inotify_init1",
+    "inotify_add_watch",
     "getcwd",
     "chdir",
     "dup2",
@@ -121,6 +125,17 @@ impl Commands {
         Ok(Commands { stage: stage.clone(), flags, attack, contacts })
     }
 
+    /// A call of `bash` in the sandbox.
+    fn call(&self, command: &str) -> Vec<String> {
+        let attack = command.replace('\\', "\\\\").replace('"', "\\\"");
+        let arguments = format!("{{\"command\":\"{attack}\",\"timeout_secs\":6}}");
+        let root = self.stage.top.join("w").display().to_string();
+        let eyelet = self.stage.eyelet.display().to_string();
+        let sandbox = [&eyelet, "--root", &root, "--cwd", &root, "--sandbox", "workspace-write"];
+        let call = ["call", "bash", &arguments];
+        sandbox.iter().chain(self.flags).chain(&call).map(|&word| word.to_owned()).collect()
+    }
+
     fn at(&self, path: &str) -> PathBuf {
         self.stage.top.join("w").join(path)
     }
@@ -166,13 +181,7 @@ impl Scenario for Commands {
     }
 
     fn command(&self) -> Vec<String> {
-        let attack = self.attack.replace('\\', "\\\\").replace('"', "\\\"");
-        let arguments = format!("{{\"command\":\"{attack}\",\"timeout_secs\":6}}");
-        let root = self.stage.top.join("w").display().to_string();
-        let eyelet = self.stage.eyelet.display().to_string();
-        let sandbox = [&eyelet, "--root", &root, "--cwd", &root, "--sandbox", "workspace-write"];
-        let call = ["call", "bash", &arguments];
-        sandbox.iter().chain(self.flags).chain(&call).map(|&word| word.to_owned()).collect()
+        self.call(&self.attack)
     }
 
     fn faults(&self) -> (&'static [&'static str], &'static [&'static str]) {
@@ -204,6 +213,16 @@ impl Scenario for Commands {
         let is_reported = |name: &str| names_root || reverted.contains(name);
         for name in changed.into_iter().filter(|name| !is_reported(name)) {
             complain(&format!("protected path changed without a report: {name}"));
+        }
+        // The next command restores what this one could not.
+        if !self.changed().is_empty() {
+            match self.stage.run(&[], &self.call("true")) {
+                Ok(next) if self.changed().is_empty() => drop(next),
+                Ok(next) => {
+                    complain(&format!("still changed after the next command: {}", next.stdout))
+                }
+                Err(reason) => complain(&reason),
+            }
         }
         complaints
     }

@@ -1,4 +1,4 @@
-//! `read`, `grep_files` and `list_dir`: the reply is the same as without a fault, or an error.
+//! `read`, `grep_files`, `find_files` and `list_dir`: the reply is the same as without a fault, or an error.
 
 use std::cell::Cell;
 
@@ -41,6 +41,8 @@ impl FileTools {
             ["read", "{\"path\":\"long.txt\",\"offset\":39000,\"limit\":3}"],
             ["grep_files", "{\"pattern\":\"needle [34]\"}"],
             ["grep_files", "{\"pattern\":\"nowhere\"}"],
+            ["grep_files", "{\"pattern\":\"needle [34]\",\"show\":\"lines\"}"],
+            ["find_files", "{\"pattern\":\"*3*\"}"],
             ["list_dir", &format!("{{\"dir_path\":\"{path}\",\"depth\":9,\"limit\":99}}")],
         ];
         let calls = calls.map(|call| call.map(str::to_owned)).into();
@@ -56,7 +58,7 @@ impl FileTools {
 
 impl Scenario for FileTools {
     fn name(&self) -> String {
-        format!("read, grep_files, list_dir (uid {})", self.stage.user.unwrap_or(0))
+        format!("read, grep_files, find_files, list_dir (uid {})", self.stage.user.unwrap_or(0))
     }
 
     fn reset(&self) -> Result<(), String> {

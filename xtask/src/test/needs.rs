@@ -43,7 +43,7 @@ pub(super) const NPM: Need = Need {
 const OPTIONAL: &[&Need] = &[&RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM];
 
 /// Programs that tests skip themselves without (`testkit::lacks`), beside the needs of steps.
-const OF_TESTS: &[&str] = &["cargo", "make", "python3"];
+const OF_TESTS: &[&str] = &["cargo", "go", "make", "pip3", "python3"];
 
 /// Without these nothing works.
 const REQUIRED: &[Need] = &[

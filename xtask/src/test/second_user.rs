@@ -64,6 +64,12 @@ fn test(
     let eyelet = copied(&built.eyelet)?;
     let rg = copied(&ripgrep::path(workspace))?;
     let reports = copy.path("tmp").join("skipped-tests.txt");
+    if let Some(target) = built.eyelet.parent() {
+        // The tests find them beside their own program.
+        let examples = copy.path("examples");
+        run(Command::new("cp").arg("-r").arg(target.join("examples")).arg(&examples))?;
+        run(Command::new("chmod").args(["-R", "a+rX"]).arg(&examples))?;
+    }
     let pytest = copy.path("pytest");
     let has_pytest = pytest::path(workspace).exists();
     if has_pytest {

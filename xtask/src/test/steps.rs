@@ -60,7 +60,10 @@ pub(super) const STEPS: &[Step] = &[
         set: Set::Basic,
         needs: &[CLIPPY],
         after: &[],
-        run: |workspace| clippy(workspace, "Cargo.toml"),
+        run: |workspace| {
+            clippy(workspace, "Cargo.toml", &["--workspace"])?;
+            clippy(workspace, "Cargo.toml", LIBRARY_WITHOUT_SANDBOX)
+        },
     },
     Step {
         name: "docs",
@@ -87,6 +90,14 @@ pub(super) const STEPS: &[Step] = &[
         run: tests,
     },
     Step {
+        name: "no-sandbox",
+        about: "the library without its feature `sandbox`: its dependencies and the tests of bash",
+        set: Set::Basic,
+        needs: &[],
+        after: &["ripgrep"],
+        run: no_sandbox,
+    },
+    Step {
         name: "examples",
         about: "runs the library's examples",
         set: Set::Basic,
@@ -108,7 +119,7 @@ pub(super) const STEPS: &[Step] = &[
         set: Set::Extended,
         needs: &[CLIPPY],
         after: &[],
-        run: |workspace| clippy(workspace, "bench/Cargo.toml"),
+        run: |workspace| clippy(workspace, "bench/Cargo.toml", &["--workspace"]),
     },
     Step {
         name: "pytest",
@@ -117,6 +128,14 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[PYTHON],
         after: &[],
         run: pytest::test,
+    },
+    Step {
+        name: "registries",
+        about: "npm, pip and cargo in the sandbox, with the registries that this machine reaches",
+        set: Set::Extended,
+        needs: &[],
+        after: &[],
+        run: registries,
     },
     Step {
         name: "load",
@@ -184,6 +203,9 @@ pub(super) const STEPS: &[Step] = &[
     },
 ];
 
+/// Selects the library without its default feature.
+const LIBRARY_WITHOUT_SANDBOX: &[&str] = &["-p", "eyelet", "--no-default-features"];
+
 /// How many random repositories the extended run searches, beside those of `tests`.
 const REPOSITORIES: &str = "400";
 
@@ -195,10 +217,10 @@ fn format(workspace: &Workspace) -> Result<(), String> {
 }
 
 /// Checks a workspace in the one target directory, so that dependencies are compiled once.
-fn clippy(workspace: &Workspace, manifest: &str) -> Result<(), String> {
-    let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--manifest-path"];
+fn clippy(workspace: &Workspace, manifest: &str, packages: &[&str]) -> Result<(), String> {
     let mut clippy = workspace.cargo();
-    clippy.args(arguments).arg(manifest).arg("--target-dir").arg(built::target(workspace));
+    clippy.arg("clippy").args(packages).args(["--all-targets", "--locked"]);
+    clippy.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(built::target(workspace));
     run(clippy.args(["--", "-D", "warnings"]))
 }
 
@@ -209,6 +231,24 @@ fn docs(workspace: &Workspace) -> Result<(), String> {
 
 fn tests(workspace: &Workspace) -> Result<(), String> {
     run(cargo_test(workspace).arg("--workspace"))
+}
+
+/// The other tests of the library do not depend on the feature.
+fn no_sandbox(workspace: &Workspace) -> Result<(), String> {
+    let mut tree = workspace.cargo();
+    tree.arg("tree").args(LIBRARY_WITHOUT_SANDBOX);
+    let tree = tree.args(["--locked", "--edges", "normal", "--target", "all"]).output();
+    let tree = tree.map_err(|error| format!("cannot start `cargo tree`: {error}"))?;
+    if !tree.status.success() {
+        return Err(format!("`cargo tree`: {}", String::from_utf8_lossy(&tree.stderr)));
+    }
+    let dependencies = String::from_utf8_lossy(&tree.stdout);
+    for dependency in ["eyelet-sandbox", "landlock", "seccompiler"] {
+        if dependencies.contains(dependency) {
+            return Err(format!("without its feature `sandbox`, eyelet depends on {dependency}"));
+        }
+    }
+    run(cargo_test(workspace).args(LIBRARY_WITHOUT_SANDBOX).arg("bash"))
 }
 
 /// `cargo test` that finds ripgrep and reports skipped tests.
@@ -232,6 +272,12 @@ fn examples(workspace: &Workspace) -> Result<(), String> {
         run(Command::new(example).current_dir(&workspace.root))?;
     }
     Ok(())
+}
+
+fn registries(workspace: &Workspace) -> Result<(), String> {
+    run(cargo_test(workspace)
+        .args(["--package", "eyelet-sandbox", "--test", "it", "--"])
+        .args(["--ignored", "package_managers::real_registries"]))
 }
 
 fn load(workspace: &Workspace) -> Result<(), String> {

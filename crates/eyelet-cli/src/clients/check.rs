@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client_list::{Client, Scope};
+use super::client_list::{Client, Scope, Starts};
 use super::config_file;
-use super::entry::{self, LaunchCommand, NAME};
+use super::entry::{self, Executable, NAME};
+use super::launch_command::{LaunchCommand, Serving, serving};
 use crate::failure::Failure;
 
 /// How long to wait for the server's first answer.
@@ -23,52 +24,104 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The maximum size of the server's first answer.
 const MAX_ANSWER_BYTES: u64 = 1024 * 1024;
 
-/// Reports the working setup as lines, or fails if the client could not use the server.
-pub(crate) fn check(client: &Client, scopes: &[Scope], project: &Path) -> Result<String, Failure> {
-    let (place, launch) = find(client, scopes, project)?;
+/// Reports the working setup as lines, or fails if the client could not use the server. `starts_server`
+/// says whether eyelet starts its server on stdin and stdout with these arguments.
+pub(crate) fn check(
+    client: &Client,
+    scopes: &[Scope],
+    project: &Path,
+    starts_server: fn(&[String]) -> bool,
+) -> Result<String, Failure> {
+    let Found { scope, place, entry, mut launch } = find(client, scopes, project)?;
     let name = client.name;
     if launch.is_off {
         let place = place.display();
-        return Err(Failure::new(format!("{place}: `{NAME}` is disabled; enable it")));
+        return Err(Failure::new(format!("{place}: `{entry}` is disabled; enable it")));
     }
-    let program = program(&launch.command, project).ok_or_else(|| {
+    let mut program = program(&launch.command, project).ok_or_else(|| {
         let (place, command, advice) = (place.display(), &launch.command, client.advice());
         Failure::new(format!("{place}: no program `{command}`; {advice}"))
     })?;
-    let answer = handshake(&program, &launch, project).map_err(|reason| {
+    let mut warning = String::new();
+    if scope == Scope::Project {
+        let checked = this_program(&program).and_then(|program| {
+            let starts = starts_server(&launch.arguments);
+            let refused = "does not start the server on stdin and stdout".to_owned();
+            starts.then_some(program).ok_or(refused)
+        });
+        program = checked.map_err(|reason| {
+            let (place, words, advice) = (place.display(), words(&launch), client.advice());
+            Failure::new(format!("{place}: `{words}` {reason}; {advice}"))
+        })?;
+        let names: Vec<_> = launch.variables.drain(..).map(|(name, _)| name).collect();
+        if !names.is_empty() {
+            let (names, advice) = (names.join(", "), client.advice());
+            warning = format!(
+                "checked without the project's environment variables {names}; to remove them, {advice}\n"
+            );
+        }
+    }
+    let directory = match client.starts {
+        Starts::InProject | Starts::ElsewhereWithPlaceholder(_) => project,
+        // The server must not depend on the directory in which it starts.
+        Starts::Elsewhere => Path::new("/"),
+    };
+    let answer = handshake(&program, &launch, directory).map_err(|reason| {
         let words = words(&launch);
         Failure::new(format!("{name} is set up, but `{words}` {reason}"))
     })?;
     let (place, words) = (place.display(), words(&launch));
-    Ok(format!("{name} is set up in {place}\n`{words}` answers as {answer}\n"))
+    Ok(format!("{name} is set up in {place}\n`{words}` answers as {answer}\n{warning}"))
 }
 
-/// The first file that has the entry.
-fn find(
-    client: &Client,
-    scopes: &[Scope],
-    project: &Path,
-) -> Result<(PathBuf, LaunchCommand), Failure> {
-    let mut searched = Vec::new();
-    for scope in scopes {
-        let place = client.file(*scope, project)?;
+/// The running program, if it is `program`. Anyone may have written a project's file, so nothing else that
+/// it names is executed.
+fn this_program(program: &Path) -> Result<PathBuf, String> {
+    let executable = Executable::this().map_err(|failure| failure.message)?;
+    match executable.is_same(program) {
+        true => Ok(executable.path),
+        false => {
+            Err("is not this eyelet, and --check runs no other program of a project".to_owned())
+        }
+    }
+}
+
+/// The entry to check.
+struct Found {
+    scope: Scope,
+    place: PathBuf,
+    entry: String,
+    launch: LaunchCommand,
+}
+
+/// The first file that has an entry for this project.
+fn find(client: &Client, scopes: &[Scope], project: &Path) -> Result<Found, Failure> {
+    let (name, advice) = (client.name, client.advice());
+    let (mut searched, mut for_project) = (Vec::new(), String::new());
+    for &scope in scopes {
+        let place = client.file(scope, project)?;
         let text = config_file::read(&place)?.unwrap_or_default();
+        let shown = place.display().to_string();
         let parsed = client
             .format
             .read(&text)
-            .map_err(|reason| Failure::new(format!("cannot read {}: {reason}", place.display())))?;
-        if let Some(entry) = parsed.get(client.servers).and_then(|servers| servers.get(NAME)) {
-            let launch = entry::launch_command(client, entry, project);
-            let launch = launch.ok_or_else(|| {
-                let (place, advice) = (place.display(), client.advice());
-                Failure::new(format!("{place}: `{NAME}` has no command; {advice}"))
-            })?;
-            return Ok((place, launch));
+            .map_err(|reason| Failure::new(format!("cannot read {shown}: {reason}")))?;
+        let servers = parsed.get(client.servers).and_then(Value::as_object);
+        match serving(client, servers, scope, project) {
+            Serving::Entry(entry, launch) => return Ok(Found { scope, place, entry, launch }),
+            Serving::NoCommand => {
+                let message = format!("{shown}: `{NAME}` has no command; {advice}");
+                return Err(Failure::new(message));
+            }
+            Serving::Others => for_project = format!(" for {}", project.display()),
+            Serving::None => {}
         }
-        searched.push(place.display().to_string());
+        searched.push(shown);
     }
-    let (name, files, advice) = (client.name, searched.join(" or "), client.advice());
-    Err(Failure::new(format!("{name} is not set up: no `{NAME}` in {files}; {advice}")))
+    let files = searched.join(" or ");
+    let message =
+        format!("{name} is not set up{for_project}: no `{NAME}`{for_project} in {files}; {advice}");
+    Err(Failure::new(message))
 }
 
 fn program(command: &str, project: &Path) -> Option<PathBuf> {
@@ -84,11 +137,11 @@ fn words(launch: &LaunchCommand) -> String {
 }
 
 /// The name and version that the server reports in its handshake, or why it does not.
-fn handshake(program: &Path, launch: &LaunchCommand, project: &Path) -> Result<String, String> {
+fn handshake(program: &Path, launch: &LaunchCommand, directory: &Path) -> Result<String, String> {
     let child = Command::new(program)
         .args(&launch.arguments)
         .envs(launch.variables.iter().map(|(name, value)| (name, value)))
-        .current_dir(project)
+        .current_dir(directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -116,6 +169,12 @@ fn handshake(program: &Path, launch: &LaunchCommand, project: &Path) -> Result<S
     };
     if name != NAME {
         return Err(format!("is another server: `{name}`"));
+    }
+    // The first words of the server's instructions about roots if it has none.
+    if about("instructions").is_some_and(|text| text.contains("No roots are configured"))
+        && directory == Path::new("/")
+    {
+        return Err("cannot access any files: it has no --root".to_owned());
     }
     let version = about("serverInfo/version").unwrap_or("(unknown version)");
     let protocol = about("protocolVersion").unwrap_or("unknown");

@@ -34,6 +34,8 @@ pub(crate) struct Client {
     /// The scope without `--scope`.
     pub(crate) default_scope: Scope,
     pub(crate) starts: Starts,
+    /// The field that limits the time of a call, and a value that lets every command end.
+    pub(crate) timeout: Option<(&'static str, u64)>,
     /// What the user must know or do after the file of this scope is written.
     note: Option<(Scope, &'static str)>,
 }
@@ -64,6 +66,18 @@ pub(crate) enum Starts {
     Elsewhere,
 }
 
+impl Starts {
+    /// A word of an entry after the client replaced its placeholder.
+    pub(crate) fn with_project(self, word: &str, project: &Path) -> String {
+        match self {
+            Starts::ElsewhereWithPlaceholder(placeholder) => {
+                word.replace(placeholder, &project.to_string_lossy())
+            }
+            Starts::InProject | Starts::Elsewhere => word.to_owned(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scope {
     Project,
@@ -79,6 +93,10 @@ impl Scope {
     }
 }
 
+// Commands end after at most 600 seconds; the rest is for starting them and for the reply.
+const SECONDS: u64 = 660;
+const MILLISECONDS: u64 = SECONDS * 1000;
+
 const WORKSPACE: Starts = Starts::ElsewhereWithPlaceholder("${workspaceFolder}");
 
 /// The most common values.
@@ -92,6 +110,7 @@ const COMMON: Client = Client {
     user: &[],
     default_scope: Scope::Project,
     starts: Starts::InProject,
+    timeout: None,
     note: None,
 };
 
@@ -102,6 +121,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         project: &[".mcp.json"],
         user_folder: |home| home.or_variable("CLAUDE_CONFIG_DIR", ""),
         user: &[".claude.json"],
+        timeout: Some(("timeout", MILLISECONDS)),
         note: in_project(
             "Claude Code asks for your approval once before it starts a server that a project configures.",
         ),
@@ -124,6 +144,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user_folder: |home| home.or_variable("CODEX_HOME", ".codex"),
         user: &["config.toml"],
         default_scope: Scope::User,
+        timeout: Some(("tool_timeout_sec", SECONDS)),
         note: in_project("Codex reads a project's config file only if the project is trusted."),
         ..COMMON
     },
@@ -132,6 +153,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         project: &[".gemini/settings.json"],
         user_folder: |home| home.or_variable_with("GEMINI_CLI_HOME", ".gemini"),
         user: &["settings.json"],
+        timeout: Some(("timeout", MILLISECONDS)),
         note: in_project(
             "Gemini CLI starts the servers of a project only if the folder is trusted.",
         ),
@@ -164,6 +186,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user_folder: |home| home.or_variable("COPILOT_HOME", ".copilot"),
         user: &["mcp-config.json"],
         default_scope: Scope::User,
+        timeout: Some(("timeout", MILLISECONDS)),
         note: in_project(
             "Copilot CLI reads a project's config file only if the folder is trusted.",
         ),
@@ -176,6 +199,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         project: &["opencode.json", "opencode.jsonc"],
         user_folder: |home| home.config().join("opencode"),
         user: &["opencode.json", "opencode.jsonc"],
+        timeout: Some(("timeout", MILLISECONDS)),
         ..COMMON
     },
     Client {
@@ -184,6 +208,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         project: &[".zed/settings.json"],
         user_folder: Home::zed,
         user: &["settings.json"],
+        timeout: Some(("timeout", SECONDS)),
         note: in_project("Zed starts the servers of a project after you trust the project."),
         ..COMMON
     },
@@ -205,6 +230,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: &["config.yaml"],
         default_scope: Scope::User,
         starts: Starts::Elsewhere,
+        timeout: Some(("timeout", SECONDS)),
         ..COMMON
     },
 ];
@@ -251,3 +277,7 @@ impl Client {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "client_list_tests.rs"]
+mod tests;

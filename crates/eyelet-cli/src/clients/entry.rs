@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::client_list::{Client, Shape, Starts};
 use crate::failure::Failure;
 
-/// The name of the server in every client.
+/// The name of the server in every client. Further entries for other projects start with it.
 pub(crate) const NAME: &str = "eyelet";
 
 /// A field of an entry.
@@ -28,35 +28,35 @@ enum Rule {
     Required,
     /// Added only if missing: the user may have chosen another value.
     IfMissing,
+    /// Added if missing or lower.
+    AtLeast,
 }
 
-/// The fields to set in the entry of this server.
+/// What to change in the entry of this server.
 pub(crate) struct Change<'c> {
     /// The key of the servers in the file.
     pub(crate) servers: &'c str,
+    /// The name of the entry.
+    pub(crate) name: &'c str,
     /// The fields that the entry lacks or has with another value.
     pub(crate) fields: Vec<&'c Field>,
+    /// The fields to remove.
+    pub(crate) removed: Vec<&'static str>,
 }
 
-/// The fields of the entry for a project; `more` are further arguments of the server.
+/// The fields with which clients set environment variables. eyelet's own entries have none.
+const VARIABLE_FIELDS: [&str; 4] = ["env", "environment", "envs", "envFile"];
+
+/// The fields of an entry; `arguments` are those of the program.
 pub(crate) fn fields(
     client: &Client,
-    project: &Path,
-    more: &[String],
+    name: &str,
+    mut arguments: Vec<String>,
 ) -> Result<Vec<Field>, Failure> {
     let command = text(&command(client)?)?;
-    let mut arguments = vec!["mcp".to_owned()];
-    match client.starts {
-        Starts::InProject => {}
-        Starts::ElsewhereWithPlaceholder(word) => {
-            arguments.extend(["--root".to_owned(), word.to_owned()])
-        }
-        Starts::Elsewhere => arguments.extend(["--root".to_owned(), text(project)?]),
-    }
-    arguments.extend(more.iter().cloned());
     let required = |key, value| Field { key, value, rule: Rule::Required };
     let if_missing = |key, value| Field { key, value, rule: Rule::IfMissing };
-    let fields = match client.shape {
+    let mut fields = match client.shape {
         Shape::Plain => {
             vec![required("command", json!(command)), required("args", json!(arguments))]
         }
@@ -82,13 +82,20 @@ pub(crate) fn fields(
         Shape::Goose => vec![
             if_missing("enabled", json!(true)),
             required("type", json!("stdio")),
-            if_missing("name", json!(NAME)),
-            if_missing("description", json!("Bounded tools: list_dir, grep_files, read, bash")),
+            if_missing("name", json!(name)),
+            if_missing(
+                "description",
+                json!("Bounded tools: list_dir, find_files, grep_files, read, bash"),
+            ),
             required("cmd", json!(command)),
             required("args", json!(arguments)),
-            if_missing("timeout", json!(660)),
         ],
     };
+    fields.extend(client.timeout.map(|(key, value)| Field {
+        key,
+        value: json!(value),
+        rule: Rule::AtLeast,
+    }));
     Ok(fields)
 }
 
@@ -98,57 +105,24 @@ pub(crate) fn missing<'f>(fields: &'f [Field], entry: &Map<String, Value>) -> Ve
         (None, _) => true,
         (Some(current), Rule::Required) => *current != field.value,
         (Some(_), Rule::IfMissing) => false,
+        (Some(current), Rule::AtLeast) => {
+            current.as_f64().is_some_and(|current| field.value.as_f64() > Some(current))
+        }
     };
     fields.iter().filter(is_missing).collect()
 }
 
-/// The command that an entry starts, with its additional environment variables.
-#[derive(Debug)]
-pub(crate) struct LaunchCommand {
-    pub(crate) command: String,
-    pub(crate) arguments: Vec<String>,
-    pub(crate) variables: Vec<(String, String)>,
-    pub(crate) is_off: bool,
-}
-
-/// Reads an entry as the client would.
-pub(crate) fn launch_command(
-    client: &Client,
-    entry: &Value,
-    project: &Path,
-) -> Option<LaunchCommand> {
-    let (command, arguments, variables) = match client.shape {
-        Shape::Plain | Shape::Stdio | Shape::Copilot => ("command", Some("args"), "env"),
-        Shape::Opencode => ("command", None, "environment"),
-        Shape::Goose => ("cmd", Some("args"), "envs"),
+/// The fields of an entry that set environment variables, and what each sets.
+pub(crate) fn variables(entry: &Map<String, Value>) -> Vec<(&'static str, Vec<String>)> {
+    let set = |field: &'static str| {
+        let value = entry.get(field)?;
+        let names = match value.as_object() {
+            Some(variables) => variables.keys().cloned().collect(),
+            None => vec![format!("{field} {value}")],
+        };
+        Some((field, names)).filter(|(_, names)| !names.is_empty())
     };
-    let mut words = texts(entry.get(command)?);
-    words.extend(arguments.and_then(|key| entry.get(key)).map(texts).unwrap_or_default());
-    if let Starts::ElsewhereWithPlaceholder(word) = client.starts {
-        let project = project.to_string_lossy();
-        words.iter_mut().for_each(|text| *text = text.replace(word, &project));
-    }
-    let mut words = words.into_iter();
-    let command = words.next()?;
-    let variables = entry.get(variables).and_then(Value::as_object).into_iter().flatten();
-    let is_off =
-        entry.get("enabled") == Some(&json!(false)) || entry.get("disabled") == Some(&json!(true));
-    Some(LaunchCommand {
-        command,
-        arguments: words.collect(),
-        variables: variables
-            .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
-            .collect(),
-        is_off,
-    })
-}
-
-fn texts(value: &Value) -> Vec<String> {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    match value.as_array() {
-        Some(values) => values.iter().filter_map(text).collect(),
-        None => text(value).into_iter().collect(),
-    }
+    VARIABLE_FIELDS.into_iter().filter_map(set).collect()
 }
 
 /// The command to run: `eyelet` if that name on the `PATH` is this program. Clients that are not started
@@ -207,13 +181,13 @@ pub(crate) fn http_entry(url: &str, token: &str) -> Value {
 }
 
 /// The file of the running program.
-struct Executable {
-    path: PathBuf,
+pub(crate) struct Executable {
+    pub(crate) path: PathBuf,
     metadata: Metadata,
 }
 
 impl Executable {
-    fn this() -> Result<Self, Failure> {
+    pub(crate) fn this() -> Result<Self, Failure> {
         let path = env::current_exe();
         let this = path.and_then(|path| Ok(Executable { metadata: path.metadata()?, path }));
         this.map_err(|error| {
@@ -221,7 +195,7 @@ impl Executable {
         })
     }
 
-    fn is_same(&self, path: &Path) -> bool {
+    pub(crate) fn is_same(&self, path: &Path) -> bool {
         let id = |file: &Metadata| (file.dev(), file.ino());
         fs::metadata(path).is_ok_and(|found| id(&found) == id(&self.metadata))
     }
@@ -238,7 +212,7 @@ pub(crate) fn is_program(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|about| about.is_file() && about.mode() & 0o111 != 0)
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         let path = path.display();
         Failure::usage(format!("{path} is not valid UTF-8; use a path that is"))

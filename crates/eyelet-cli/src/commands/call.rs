@@ -16,7 +16,7 @@ use crate::{context, print};
 pub(crate) fn run(flags: &CallFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let outcome = outcome(flags, before)?;
     if flags.text {
-        print::lines(&outcome?.function()?.content)?;
+        print::lines(&outcome?.reply()?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let exit = tool_runner::print_envelope(&outcome)?;

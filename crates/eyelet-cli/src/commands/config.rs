@@ -8,21 +8,33 @@ use serde_json::{Value, json};
 use crate::config::{self, EffectiveSetting, Kind, Source, is_list, kind};
 use crate::failure::Failure;
 use crate::flags::ConfigFlags;
-use crate::print;
+use crate::{print, registries};
 
 pub(crate) fn run(flags: &ConfigFlags) -> Result<ExitCode, Failure> {
     let (file, settings) = config::effective()?;
     if flags.json {
         let values: Vec<_> = settings.iter().map(as_json).collect();
         let file = file.map(|file| json!({ "path": file.path, "found": file.found }));
-        print::lines(&format!("{:#}", json!({ "file": file, "values": values })))?;
+        print::lines(&format!(
+            "{:#}",
+            json!({ "file": file, "values": values, "registries": registries::all() })
+        ))?;
         return Ok(ExitCode::SUCCESS);
     }
     print::lines(&table(&settings))?;
+    if has_registries(&settings) {
+        let hosts = registries::all().join("\n  ");
+        print::lines(&format!("\nallow_host: registries stands for\n  {hosts}"))?;
+    }
     if let Some(file) = file.filter(|file| !file.found) {
         print::note(&format!("config file not found: {}", file.path.display()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn has_registries(settings: &[EffectiveSetting]) -> bool {
+    let hosts = settings.iter().find(|setting| setting.setting.flag == "allow-host");
+    hosts.is_some_and(|hosts| hosts.values.iter().any(|value| value.text == "registries"))
 }
 
 fn table(settings: &[EffectiveSetting]) -> String {

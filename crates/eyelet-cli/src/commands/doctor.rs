@@ -2,23 +2,30 @@
 
 use std::process::ExitCode;
 
-use eyelet_sandbox::{MAX_LOOKED_AT, MAX_REPOSITORIES, Machine, Supervisor, Tier};
+use eyelet_sandbox::{Machine, Supervisor, Tier};
 use serde_json::json;
 
+use crate::clients::Executable;
 use crate::failure::{FAILED, Failure};
-use crate::print;
+use crate::{apparmor, print};
 
 /// Limits of both tiers on every machine.
 const ALWAYS: &[&str] = &[
-    "Without --strict, commands can read every file that you can read, except secrets such as ~/.ssh. \
-     --root limits which files list_dir, grep_files and read can access and where commands can write, \
+    "Without --strict, commands can read every file that you can read, except secrets such as ~/.ssh \
+     (the list is in docs/secrets.md). \
+     --root limits which files list_dir, find_files, grep_files and read can access and where commands can write, \
      but not what commands can read.",
-    "--deny hides a file from commands only if the file exists when the first command runs. It does not \
-     hide other hard links to the same file.",
-    "Repositories created by a command are not protected: running git in them, or in a repository that \
-     has them as submodules, can execute their hooks and config.",
+    "--network allows IP only, including services that listen on this machine. Unix sockets are always refused, \
+     so commands cannot use Docker, D-Bus, ssh-agent or X11.",
+    "--deny hides a file from commands only if the file exists when the first command runs. --deny and \
+     the list of secrets hide paths, but not other hard links or other mounts of the same file.",
+    "Repositories created after the first command of a session, by a command or by you, are not protected \
+     in that session: running git in them, or in a repository that has them as submodules, can execute \
+     their hooks and config.",
     "Commands can change git hooks and config files that core.hooksPath or include.path place inside the \
      project, and the `exec` lines that `git rebase --continue` runs.",
+    "--memory is checked four times a second, so a command can exceed it for a moment. Files in /dev/shm that no \
+     process maps do not count.",
     "--sandbox full, the default of `eyelet call` and `eyelet bash`, runs commands without a sandbox.",
 ];
 
@@ -26,22 +33,24 @@ pub(crate) fn run(as_json: bool) -> Result<ExitCode, Failure> {
     let machine = Supervisor::this_program()
         .machine()
         .map_err(|reason| Failure::new(format!("cannot examine this machine: {reason}")))?;
-    print::lines(&if as_json { format!("{:#}", json(&machine)) } else { text(&machine) })?;
+    let advice = advice(&machine, &profile_advice(&machine)?);
+    let report =
+        if as_json { format!("{:#}", json(&machine, &advice)) } else { text(&machine, &advice) };
+    print::lines(&report)?;
     Ok(if machine.tier().is_some() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-fn always() -> Vec<String> {
-    let repositories = format!(
-        "Before the first command, eyelet searches the roots for git repositories and protects their config \
-         and hooks. The search stops after {MAX_LOOKED_AT} directory entries or {MAX_REPOSITORIES} \
-         repositories; repositories beyond that are not protected."
-    );
-    ALWAYS.iter().map(|text| (*text).to_owned()).chain([repositories]).collect()
+/// How to install the AppArmor profile, if AppArmor may be the reason for missing namespaces.
+fn profile_advice(machine: &Machine) -> Result<Vec<String>, Failure> {
+    if machine.namespaces_refused.is_none() || !apparmor::restricts_namespaces() {
+        return Ok(Vec::new());
+    }
+    Ok(apparmor::advice(&Executable::this()?.path))
 }
 
 /// What to do about each finding; empty if there is nothing to do.
-fn advice(machine: &Machine) -> Vec<String> {
-    let mut advice = machine.advice();
+fn advice(machine: &Machine, profile: &[String]) -> Vec<String> {
+    let mut advice = [profile, &machine.advice()].concat();
     let until_then = match machine.tier() {
         None => Some(
             "Until then, only --sandbox full runs commands, without a sandbox. Use it only for commands \
@@ -64,7 +73,21 @@ fn name(tier: Tier) -> &'static str {
     }
 }
 
-fn text(machine: &Machine) -> String {
+/// How a reply finds out what the sandbox blocked.
+fn blocked_mechanism(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Namespaces => {
+            "If a command fails, the reply says what the sandbox blocked: connections by the kernel's counters of \
+             the command's network namespace, writes by a guess from the command's stderr."
+        }
+        Tier::Landlock => {
+            "If a command fails, the reply says what the sandbox probably blocked: connections and writes by a \
+             guess from the command's stderr. This tier has no counters."
+        }
+    }
+}
+
+fn text(machine: &Machine, advice: &[String]) -> String {
     let yes_or_no = |yes: bool| if yes { "yes" } else { "no" };
     let namespaces = match &machine.namespaces_refused {
         None => "yes".to_owned(),
@@ -97,6 +120,7 @@ fn text(machine: &Machine) -> String {
                 "--sandbox read-only and workspace-write run commands in the {} tier: {means}.",
                 name(tier)
             ));
+            lines.push(blocked_mechanism(tier).to_owned());
             let gaps = machine.gaps(tier).into_iter().map(|gap| {
                 let strict = if gap.is_refused_by_strict { " (refused by --strict)" } else { "" };
                 format!("{}{strict}", gap.what)
@@ -104,11 +128,10 @@ fn text(machine: &Machine) -> String {
             lines.extend(section("Not protected on this machine:", gaps));
         }
     }
-    lines.extend(section("Limits on every machine:", always()));
-    let advice = advice(machine);
+    lines.extend(section("Limits on every machine:", ALWAYS.iter().map(ToString::to_string)));
     match advice.is_empty() {
         true => lines.extend([String::new(), "Nothing to do.".to_owned()]),
-        false => lines.extend(section("What to do:", advice)),
+        false => lines.extend(section("What to do:", advice.iter().cloned())),
     }
     lines.join("\n")
 }
@@ -122,14 +145,15 @@ fn section(title: &str, items: impl IntoIterator<Item = String>) -> Vec<String> 
     lines
 }
 
-fn json(machine: &Machine) -> serde_json::Value {
+fn json(machine: &Machine, advice: &[String]) -> serde_json::Value {
     let tier = machine.tier();
     json!({
         "machine": machine,
         "tier": tier,
+        "blocked_by": tier.map(blocked_mechanism),
         "gaps": tier.map(|tier| machine.gaps(tier)).unwrap_or_default(),
-        "always": always(),
-        "advice": advice(machine),
+        "always": ALWAYS,
+        "advice": advice,
     })
 }
 

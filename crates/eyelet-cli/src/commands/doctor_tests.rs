@@ -29,7 +29,8 @@ fn last_section(text: &str) -> Vec<&str> {
 #[test]
 fn the_last_section_has_advice_for_every_finding() {
     for machine in with_findings() {
-        let (text, json) = (text(&machine), json(&machine));
+        let all = advice(&machine, &[]);
+        let (text, json) = (text(&machine, &all), json(&machine, &all));
         let (title, advice) =
             last_section(&text).split_first().map(|(title, rest)| (*title, rest.to_vec())).unwrap();
         assert_eq!(title, "What to do:", "{text}");
@@ -47,9 +48,29 @@ fn the_last_section_has_advice_for_every_finding() {
 
 #[test]
 fn without_findings_there_is_nothing_to_do() {
-    let text = text(&best());
+    let none = advice(&best(), &[]);
+    let text = text(&best(), &none);
     assert_eq!(last_section(&text), ["Nothing to do."], "{text}");
     assert!(text.contains("\nLimits on every machine:\n- "), "{text}");
     assert!(!text.contains("Not protected"), "{text}");
-    assert_eq!(json(&best())["advice"], json!([]));
+    assert_eq!(json(&best(), &none)["advice"], json!([]));
+}
+
+#[test]
+fn each_tier_says_how_blocked_actions_are_found() {
+    let [_, second, ..] = with_findings();
+    for (machine, expected) in [(best(), "by the kernel's counters"), (second, "no counters")] {
+        let (text, json) = (text(&machine, &[]), json(&machine, &[]));
+        assert!(text.contains(expected), "{text}");
+        assert!(json["blocked_by"].as_str().unwrap().contains(expected), "{json}");
+    }
+}
+
+#[test]
+fn profile_comes_first_and_only_if_namespaces_are_refused() {
+    let [_, machine, ..] = with_findings();
+    let all = advice(&machine, &["install the profile".to_owned()]);
+    let text = text(&machine, &all);
+    assert_eq!(last_section(&text)[1], "- install the profile", "{text}");
+    assert_eq!(profile_advice(&best()).unwrap(), Vec::<String>::new());
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use eyelet::ToolRouter;
 use eyelet::limits::{ALL_TOOLS, Limit, SERVER};
+use eyelet::{ToolRouter, grouped};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -58,7 +58,7 @@ fn table(rows: &[Row]) -> String {
 
 fn json(rows: &[Row]) -> Value {
     let object = |row: &Row| {
-        let Limit { what, value, unit, beyond } = row.limit;
+        let Limit { what, value, unit, beyond, .. } = row.limit;
         json!({ "tool": row.tool, "what": what, "value": value, "unit": unit, "beyond": beyond })
     };
     rows.iter().map(object).collect()
@@ -90,17 +90,4 @@ fn amount(limit: &Limit) -> String {
         }
     }
     format!("{} {}", grouped(value), limit.unit)
-}
-
-/// A number with thousands separators.
-fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

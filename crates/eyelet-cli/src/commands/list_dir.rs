@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
+use eyelet::tools::{ListDir, ListDirArgs};
 
 use super::tool_runner;
 use crate::failure::Failure;
@@ -11,18 +11,19 @@ use crate::{context, print};
 
 pub(crate) fn run(flags: &ListDirFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let turn = context::build(&before.with(&flags.common.context))?;
-    let arguments = json!({
-        "dir_path": tool_runner::absolute_path("DIR", &flags.dir, &turn)?,
-        "offset": flags.offset,
-        "limit": flags.limit,
-        "depth": flags.depth,
-    });
-    let outcome = tool_runner::call("list_dir", &arguments, &turn);
+    let args = ListDirArgs {
+        offset: flags.offset,
+        limit: flags.limit,
+        depth: flags.depth,
+        ignored: flags.ignored,
+        ..ListDirArgs::new(tool_runner::absolute_path("DIR", &flags.dir, &turn)?)
+    };
+    let outcome = tool_runner::run::<ListDir>(args, &turn);
     if flags.common.json {
-        return tool_runner::print_envelope(&outcome);
+        return tool_runner::print_report(outcome);
     }
-    let output = outcome?;
-    print::directory_listing(&output.function()?.content)?;
-    tool_runner::note_next_offset(&output);
+    let report = outcome?;
+    print::directory_listing(&report)?;
+    tool_runner::note_next_offset(report.next_offset);
     Ok(ExitCode::SUCCESS)
 }

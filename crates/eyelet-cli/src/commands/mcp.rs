@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use eyelet::{OutputStore, PathScope, PrivateTemp, SandboxPolicy, ToolRouter};
+use eyelet::{OutputStore, PathScope, SandboxPolicy, ToolRouter};
 use eyelet_mcp::{Options, Token, WorkingDirectory};
 
 use crate::failure::Failure;
@@ -15,33 +15,35 @@ use crate::{clients, config, context, print};
 
 pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let context_flags = before.with(&flags.context);
-    let policy = context_flags.sandbox.unwrap_or(SandboxPolicy::WorkspaceWrite);
-    let router = router(flags, policy)?;
-    let output_store =
-        Arc::new(context::limited(OutputStore::session(context::temp_dir()), &context_flags));
-    let turn = context::unconfined(&context_flags, policy, PrivateTemp::session)?;
-    let mut roots: Vec<_> = context::roots(&context_flags)?.into_iter().map(Arc::new).collect();
-    if roots.is_empty() {
-        roots.extend(context::default_root(turn.cwd()).map(Arc::new));
-    }
-    let root_paths: Vec<_> = roots.iter().map(|root| root.path().to_owned()).collect();
-    let turn = context::with_deny_list(&context_flags, turn, &root_paths)?;
-    let options = Options {
-        path_scope: if context_flags.read_anywhere {
-            PathScope::Everything
-        } else {
-            PathScope::Roots
-        },
-        turn: turn.with_output_store(Arc::clone(&output_store)),
-        output_store,
-        roots,
-        working_directory: match context_flags.cwd {
-            Some(_) => WorkingDirectory::Explicit,
-            None => WorkingDirectory::Inherited,
-        },
-        reply: flags.reply,
-        reply_bytes: flags.reply_bytes,
+    let policy = context_flags.sandbox.unwrap_or(config::SERVER_POLICY);
+    let router = router(&flags.tools, policy)?;
+    let output_store = context::limited(OutputStore::session(context::temp_dir()), &context_flags);
+    let turn = context::unconfined(&context_flags, policy)?;
+    let roots: Vec<_> = context::roots(&context_flags)?.into_iter().map(Arc::new).collect();
+    let default_root = match roots.is_empty() {
+        true => context::default_root(turn.cwd()).map(Arc::new),
+        false => None,
     };
+    let root_paths: Vec<_> =
+        roots.iter().chain(&default_root).map(|root| root.path().to_owned()).collect();
+    let mut turn = context::with_deny_list(&context_flags, turn, &root_paths)?;
+    if let Some(token_file) = &flags.http.token_file {
+        // With the token, a command could open a session with other roots.
+        let deny_list = turn.deny_list().clone().with_path(token_file);
+        turn = turn.with_deny_list(deny_list);
+    }
+    let mut options = Options::new(turn.with_output_store(Arc::new(output_store)));
+    options.roots = roots;
+    options.default_root = default_root;
+    options.reply = flags.reply;
+    options.reply_bytes = flags.reply_bytes;
+    if context_flags.read_anywhere {
+        options.path_scope = PathScope::Everything;
+    }
+    if context_flags.cwd.is_some() {
+        options.working_directory = WorkingDirectory::Explicit;
+    }
+    options.denied_globs = context_flags.denied;
     let served = match flags.http.address {
         Some(address) => {
             let http = listen(&flags.http, address)?;
@@ -74,9 +76,18 @@ fn listen(flags: &HttpFlags, address: SocketAddr) -> Result<eyelet_mcp::Http, Fa
     };
     let listener = TcpListener::bind(address)
         .map_err(|error| Failure::usage(format!("--http {address}: {error}")))?;
-    let http = eyelet_mcp::Http { listener, token, origins: flags.origins.clone() };
+    if let Some(host) = flags.hosts.iter().find(|host| !is_host_name(host)) {
+        return Err(Failure::usage(format!("--http-host `{host}`: not a host name")));
+    }
+    let (origins, hosts) = (flags.origins.clone(), flags.hosts.clone());
+    let http = eyelet_mcp::Http { listener, token, origins, hosts };
     let url = http.url().map_err(|error| Failure::usage(format!("--http: {error}")))?;
     print::note(&format!("eyelet serves MCP at {url}"));
+    if !address.ip().is_loopback() {
+        print::note(
+            "Warning: the bearer token is sent without encryption; use a reverse proxy with TLS (docs/http.md).",
+        );
+    }
     let entry = "Add this entry to the config file of a client that connects over HTTP";
     match &flags.token_file {
         None => {
@@ -97,16 +108,22 @@ fn listen(flags: &HttpFlags, address: SocketAddr) -> Result<eyelet_mcp::Http, Fa
     Ok(http)
 }
 
-/// The router with the tools that the flags select.
-fn router(flags: &McpFlags, policy: SandboxPolicy) -> Result<ToolRouter, Failure> {
+/// Whether this can be the name in a `Host` header. A port is ignored.
+fn is_host_name(text: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_allowed)
+}
+
+/// The router with these tools, or all. Without `bash` if commands are disabled.
+pub(crate) fn router(names: &[String], policy: SandboxPolicy) -> Result<ToolRouter, Failure> {
     let all: Vec<_> = ToolRouter::new().definitions().iter().map(|tool| tool.name).collect();
-    if let Some(unknown) = flags.tools.iter().find(|name| !all.contains(&name.as_str())) {
+    if let Some(unknown) = names.iter().find(|name| !all.contains(&name.as_str())) {
         let known = all.join(", ");
         return Err(Failure::usage(format!(
             "--tools: unknown tool `{unknown}`; known tools: {known}"
         )));
     }
-    let wanted = |name: &&str| flags.tools.is_empty() || flags.tools.iter().any(|one| one == name);
+    let wanted = |name: &&str| names.is_empty() || names.iter().any(|one| one == name);
     let allowed = |name: &&str| *name != "bash" || policy != SandboxPolicy::Off;
     let offered: Vec<_> = all.into_iter().filter(wanted).filter(allowed).collect();
     if offered.is_empty() {
@@ -121,8 +138,8 @@ fn router(flags: &McpFlags, policy: SandboxPolicy) -> Result<ToolRouter, Failure
 fn print_hints(options: &Options, router: &ToolRouter) {
     let tools: Vec<_> = router.definitions().iter().map(|tool| tool.name).collect();
     print::note(&format!("eyelet serves {} over MCP on stdin and stdout.", tools.join(", ")));
-    let roots = || options.roots.iter().map(|root| root.path());
-    if options.roots.is_empty() {
+    let roots = || options.roots.iter().chain(&options.default_root).map(|root| root.path());
+    if roots().next().is_none() {
         print::note("No files are accessible; restart with --root DIR, or in a project.");
     } else {
         let roots: Vec<_> = roots().map(|root| root.display().to_string()).collect();

@@ -5,6 +5,7 @@ pub(crate) mod call;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod find_files;
 pub(crate) mod grep_files;
 pub(crate) mod limits;
 pub(crate) mod list_dir;

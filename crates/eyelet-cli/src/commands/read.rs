@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
+use eyelet::tools::{Read, ReadArgs, ReadReport, TextPage};
+use eyelet::{Report as _, escape_name};
 
 use super::tool_runner;
 use crate::failure::Failure;
@@ -11,39 +12,42 @@ use crate::{context, print};
 
 pub(crate) fn run(flags: &ReadFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let turn = context::build(&before.with(&flags.common.context))?;
-    let arguments = json!({
-        "path": tool_runner::absolute_path("FILE", &flags.file, &turn)?,
-        "offset": flags.offset,
-        "limit": flags.limit,
-        "column": flags.column,
-    });
-    let outcome = tool_runner::call("read", &arguments, &turn);
+    let args = ReadArgs {
+        offset: flags.offset,
+        limit: flags.limit,
+        column: flags.column,
+        ..ReadArgs::new(tool_runner::absolute_path("FILE", &flags.file, &turn)?)
+    };
+    let outcome = tool_runner::run::<Read>(args, &turn);
     if flags.common.json {
-        return tool_runner::print_envelope(&outcome);
+        return tool_runner::print_report(outcome);
     }
-    let output = outcome?;
-    let content = output.function()?.content;
-    if output.attachment().is_some() {
-        print::lines(&content)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let (header, body) = content.split_once('\n').unwrap_or((&content, ""));
-    print::text(body)?;
-    if let Some(note) = truncation_note(header) {
-        print::note(&note);
+    match outcome? {
+        ReadReport::Text(page) => {
+            print::text(&page.content)?;
+            if let Some(note) = note(&page) {
+                print::note(&note);
+            }
+        }
+        // There is nothing to print of an image, so it is described.
+        ReadReport::Image(image) => {
+            let path = escape_name(image.path.as_ref());
+            print::lines(&format!("[image {path}; {}; {} bytes]", image.mime_type, image.bytes))?;
+        }
+        other => print::lines(&other.content())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Rewrites the header of `read`'s text for the command line, if it has more than the range of lines.
-fn truncation_note(header: &str) -> Option<String> {
-    let header = header.trim_start_matches('[').trim_end_matches(']');
-    if !header.contains("; ") {
+/// Which lines were printed and how to continue, if they are not the end of the file in full.
+fn note(page: &TextPage) -> Option<String> {
+    let next_lines = page.next_offset().map(|offset| format!("continue with --offset {offset}"));
+    let next_column = page
+        .next_column()
+        .map(|column| format!("{}, continue with --column {column}", page.truncated_in_words()));
+    if page.lines_shown > 0 && next_lines.is_none() && next_column.is_none() {
         return None;
     }
-    let parts = header.split("; ").map(|part| match part.strip_prefix("next offset ") {
-        Some(offset) => format!("continue with --offset {offset}"),
-        None => part.replace(" column ", " --column "),
-    });
-    Some(parts.collect::<Vec<_>>().join("; "))
+    let parts = [Some(page.lines_in_words()), next_lines, next_column];
+    Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }

@@ -1,14 +1,17 @@
-//! `eyelet setup`: prints the entry that makes a client start the server, writes it, or checks it.
+//! `eyelet setup`: prints, writes, removes or checks the entry that makes a client start the server.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::clients::{self, CLIENTS, Client, Field, Format, Scope};
+use serde_json::Value;
+
+use crate::clients::{self, CLIENTS, Client, Format, Scope, Slot, Starts};
 use crate::failure::Failure;
 use crate::flags::{ContextFlags, SetupFlags};
-use crate::{config, print};
+use crate::server_arguments::{self, ServerArguments, starts_server};
+use crate::{changes, config, print};
 
 pub(crate) fn run(flags: &SetupFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
     let project = project(before)?;
@@ -18,56 +21,155 @@ pub(crate) fn run(flags: &SetupFlags, before: &ContextFlags) -> Result<ExitCode,
     };
     if flags.check {
         let scopes = flags.scope.map_or_else(|| client.scopes(), |scope| vec![scope]);
-        print::lines(&clients::check(client, &scopes, &project)?)?;
+        print::lines(&clients::check(client, &scopes, &project, starts_server)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let scope = flags.scope.unwrap_or(client.default_scope);
     let place = client.file(scope, &project)?;
-    let fields = clients::fields(client, &project, &flags.arguments)?;
-    if flags.write {
-        return write(client, scope, &place, &fields);
+    let target = Target { client, scope, place, project };
+    if flags.remove {
+        return target.remove();
     }
-    let snippet = client.format.snippet(client.servers, &fields);
-    let name = client.name;
-    print::lines(&snippet.map_err(Failure::new)?)?;
-    let place = place.display();
-    print::note(&match client.format {
-        Format::Json | Format::Toml => {
-            format!("Add this entry to {place}, or run `eyelet setup {name} --write`.")
-        }
-        Format::Yaml => format!(
-            "Add this entry to {place}; if the file already has `{}`, add only the lines below it.",
-            client.servers
-        ),
-    });
-    Ok(ExitCode::SUCCESS)
+    if flags.write {
+        return target.write(&flags.arguments);
+    }
+    target.print(&flags.arguments)
 }
 
-fn write(
-    client: &Client,
+/// The file to change, and for which project.
+struct Target {
+    client: &'static Client,
     scope: Scope,
-    place: &Path,
-    fields: &[Field],
-) -> Result<ExitCode, Failure> {
-    let shown = place.display();
-    let old = clients::read(place)?;
-    let merged = client.format.merge(old.as_deref().unwrap_or_default(), client.servers, fields);
-    let merged = merged.map_err(|reason| {
-        Failure::new(format!(
-            "cannot add the entry to {shown}: {reason}; run `eyelet setup {}` and add the printed \
-             entry by hand",
-            client.name
-        ))
-    })?;
-    let Some(new) = merged else {
-        print::lines(&format!("{shown} already has the entry"))?;
-        return Ok(ExitCode::SUCCESS);
-    };
-    let backup = clients::replace(place, old.as_deref(), &new)?;
-    let backup = backup.map(|backup| format!("; the old file is saved to {}", backup.display()));
-    print::lines(&format!("added the entry to {shown}{}", backup.unwrap_or_default()))?;
-    client.note(scope).map(print::note);
-    Ok(ExitCode::SUCCESS)
+    place: PathBuf,
+    project: PathBuf,
+}
+
+impl Target {
+    /// Prints the entry that `write` would write. If the file cannot be read, that is the user's only way.
+    fn print(&self, new: &[String]) -> Result<ExitCode, Failure> {
+        let old = clients::read(&self.place).ok().flatten().unwrap_or_default();
+        let (slot, arguments) = self.entry(&old, new)?;
+        let (client, place) = (self.client, self.place.display());
+        let fields = clients::fields(client, &slot.name, arguments.words)?;
+        let snippet = client.format.snippet(client.servers, &slot.name, &fields);
+        print::lines(&snippet.map_err(Failure::new)?)?;
+        print::note(&match client.format {
+            Format::Json | Format::Toml => {
+                format!("Add this entry to {place}, or run `eyelet setup {} --write`.", client.name)
+            }
+            Format::Yaml => format!(
+                "Add this entry to {place}; if the file already has `{}`, add only the lines below it.",
+                client.servers
+            ),
+        });
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn write(&self, new: &[String]) -> Result<ExitCode, Failure> {
+        let (client, scope, shown) = (self.client, self.scope, self.place.display());
+        let old = clients::read(&self.place)?;
+        let text = old.as_deref().unwrap_or_default();
+        let (slot, arguments) = self.entry(text, new)?;
+        let fields = clients::fields(client, &slot.name, arguments.words)?;
+        let merged = client.format.merge(text, scope, client.servers, &slot.name, &fields);
+        let merged = merged.map_err(|reason| {
+            Failure::new(format!(
+                "cannot add the entry to {shown}: {reason}; run `eyelet setup {}` and add the \
+                 printed entry by hand",
+                client.name
+            ))
+        })?;
+        let Some(new) = merged.text else {
+            print::lines(&format!("{shown} already has the entry"))?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        let done =
+            if slot.launch.is_some() { "changed the entry in" } else { "added the entry to" };
+        self.replace(old.as_deref(), &new, &slot.name, done)?;
+        if !merged.variables.is_empty() {
+            let names = merged.variables.join(", ");
+            print::note(&format!(
+                "Removed the environment variables of the project's entry: {names}"
+            ));
+        }
+        if !arguments.dropped.is_empty() {
+            let flags = arguments.dropped.join(", ");
+            print::note(&format!(
+                "Removed these arguments of the old entry: {flags}. To keep one, repeat it after `--`."
+            ));
+        }
+        client.note(scope).map(print::note);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn remove(&self) -> Result<ExitCode, Failure> {
+        let (client, scope, shown) = (self.client, self.scope, self.place.display());
+        let old = clients::read(&self.place)?;
+        let text = old.as_deref().unwrap_or_default();
+        let failed = |reason| {
+            Failure::new(format!(
+                "cannot remove the entry from {shown}: {reason}; remove it by hand"
+            ))
+        };
+        let file = client.format.read(text).map_err(failed)?;
+        let servers = file.get(client.servers).and_then(Value::as_object);
+        let slot = clients::slot(client, servers, scope, &self.project);
+        let is_there = servers.is_some_and(|servers| servers.contains_key(&slot.name));
+        // Without a root, these clients use the entry for no project.
+        let is_unnamed = client.starts == Starts::Elsewhere && slot.named_as.is_none();
+        if !is_there || is_unnamed {
+            let project = self.project.display();
+            print::lines(&format!("{shown} has no entry for {project}"))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let shared = slot.launch.as_ref().zip(slot.named_as.as_ref());
+        let shared = shared.filter(|_| scope == Scope::User && slot.names_others);
+        let new = match shared {
+            // The entry also serves other directories.
+            Some((launch, root)) => {
+                let words = server_arguments::without_root(&launch.written, root);
+                let mut fields = clients::fields(client, &slot.name, words)?;
+                // Change only the list of arguments.
+                fields.retain(|field| field.value.is_array());
+                let merged = client.format.merge(text, scope, client.servers, &slot.name, &fields);
+                merged.map_err(failed)?.text.unwrap_or_else(|| text.to_owned())
+            }
+            None => client.format.remove(text, client.servers, &slot.name).map_err(failed)?,
+        };
+        let done =
+            if shared.is_some() { "removed the root from" } else { "removed the entry from" };
+        self.replace(old.as_deref(), &new, &slot.name, done)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Which entry of the file is the one for this project, and the arguments that it should have.
+    fn entry(&self, text: &str, new: &[String]) -> Result<(Slot, ServerArguments), Failure> {
+        let (client, scope, project) = (self.client, self.scope, &self.project);
+        let file = client.format.read(text).unwrap_or_default();
+        let servers = file.get(client.servers).and_then(Value::as_object);
+        let slot = clients::slot(client, servers, scope, project);
+        let root = clients::required_root(client, &slot, scope, project)?;
+        let old = slot.launch.as_ref().map(|launch| launch.written.as_slice()).unwrap_or_default();
+        let arguments = server_arguments::merge(old, scope, root.as_deref(), new);
+        Ok((slot, arguments))
+    }
+
+    /// Replaces the file, prints the changed lines and what was done.
+    fn replace(&self, old: Option<&str>, new: &str, name: &str, done: &str) -> Result<(), Failure> {
+        let client = self.client;
+        let backup = clients::replace(&self.place, old, new)?;
+        let backup =
+            backup.map(|backup| format!("; the old file is saved to {}", backup.display()));
+        let entry = |text: &str| {
+            let file = client.format.read(text).unwrap_or_default();
+            file.get(client.servers).and_then(|servers| servers.get(name)).cloned()
+        };
+        let old = old.unwrap_or_default();
+        print::lines(&changes::diff(old, new, || (entry(old), entry(new))))?;
+        let backup = backup.unwrap_or_default();
+        print::lines(&format!("{done} {}{backup}", self.place.display()))?;
+        Ok(())
+    }
 }
 
 /// Lists every client with its files.

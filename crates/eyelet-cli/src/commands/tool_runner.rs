@@ -4,21 +4,25 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use eyelet::{
-    AttachmentMode, Envelope, FunctionCallError, ToolInvocation, ToolOutput, ToolRouter,
-    TurnContext,
+    AttachmentMode, Envelope, FunctionCallError, Report, Tool, ToolOutput, ToolRouter, TurnContext,
 };
-use serde_json::Value;
 
 use crate::failure::{FAILED, Failure};
 use crate::print;
 
-/// Calls a tool. Arguments that are `null` count as absent.
-pub(super) fn call(
-    tool: &str,
-    arguments: &Value,
+/// Runs a tool of the library.
+pub(super) fn run<T: Tool>(
+    args: T::Args,
     turn: &TurnContext,
-) -> Result<ToolOutput, FunctionCallError> {
-    ToolRouter::new().call(&ToolInvocation::new(tool, arguments.to_string(), turn))
+) -> Result<T::Report, FunctionCallError> {
+    ToolRouter::new().run::<T>(args, turn)
+}
+
+/// Prints the envelope of a report.
+pub(super) fn print_report(
+    outcome: Result<impl Report, FunctionCallError>,
+) -> Result<ExitCode, Failure> {
+    print_envelope(&outcome.map(ToolOutput::new))
 }
 
 /// Prints the envelope. The exit code is 0 if the call succeeded.
@@ -28,13 +32,24 @@ pub(super) fn print_envelope(
     let envelope =
         Envelope::new(outcome, AttachmentMode::Inline).with_hint_text(eyelet_mcp::hint_text);
     print::json(&envelope)?;
-    Ok(if envelope.ok { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+    Ok(if envelope.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
 /// Prints to stderr how to continue, if the result is truncated.
-pub(super) fn note_next_offset(output: &ToolOutput) {
-    if let Some(offset) = output.next_offset() {
+pub(super) fn note_next_offset(next_offset: Option<u64>) {
+    if let Some(offset) = next_offset {
         print::note(&format!("truncated; continue with --offset {offset}"));
+    }
+}
+
+/// Prints to stderr which of `count` files could not be read.
+pub(super) fn note_unreadable(paths: &[String], count: u64) {
+    for path in paths {
+        print::note(&format!("could not read {path}"));
+    }
+    let more = count.saturating_sub(paths.len() as u64);
+    if more > 0 {
+        print::note(&format!("could not read {more} more"));
     }
 }
 

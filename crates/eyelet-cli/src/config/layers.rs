@@ -124,7 +124,11 @@ fn from_variable(setting: &Setting, arg: &Arg) -> Result<Vec<LayerValue>, Failur
     let name = setting.variable();
     let Some(text) = env::var_os(&name) else { return Ok(Vec::new()) };
     let texts: Vec<_> = match is_list(arg) {
-        true => text.as_bytes().split(|byte| *byte == b':').map(OsStr::from_bytes).collect(),
+        true => text
+            .as_bytes()
+            .split(|byte| *byte == setting.separator())
+            .map(OsStr::from_bytes)
+            .collect(),
         false => vec![text.as_os_str()],
     };
     // An empty variable counts as unset.

@@ -10,4 +10,4 @@ mod settings;
 pub(crate) use layers::{
     EffectiveSetting, Source, effective, flag_before_command, variable_flags, with_layers,
 };
-pub(crate) use settings::{Kind, is_list, kind};
+pub(crate) use settings::{Kind, SERVER_POLICY, is_list, kind};

@@ -3,6 +3,8 @@
 use std::any::TypeId;
 
 use clap::{Arg, ArgAction};
+use eyelet::{SandboxPolicy, SearchEngine};
+use eyelet_mcp::ReplyForm;
 
 /// A flag that lower layers can set as well: `spill-bytes`, `EYELET_SPILL_BYTES`, `spill_bytes`.
 #[derive(Debug)]
@@ -22,19 +24,37 @@ pub(crate) enum Merge {
     All,
 }
 
+/// The sandbox policy of a server.
+pub(crate) const SERVER_POLICY: SandboxPolicy = SandboxPolicy::WorkspaceWrite;
+
 /// Everything that can be configured. Add a line here to make another flag configurable.
 pub(crate) const SETTINGS: &[Setting] = &[
-    Setting { flag: "root", merge: Merge::Highest, default: "the working directory" },
+    Setting {
+        flag: "root",
+        merge: Merge::Highest,
+        default: "the client's roots, or else the working directory",
+    },
     Setting { flag: "read-anywhere", merge: Merge::Highest, default: "false" },
     Setting { flag: "deny", merge: Merge::All, default: "none" },
-    Setting { flag: "search-engine", merge: Merge::Highest, default: "embedded" },
+    Setting {
+        flag: "search-engine",
+        merge: Merge::Highest,
+        default: SearchEngine::Embedded.as_str(),
+    },
     Setting { flag: "spill-bytes", merge: Merge::Highest, default: "see `eyelet limits`" },
-    Setting { flag: "sandbox", merge: Merge::Highest, default: "workspace-write" },
+    Setting { flag: "sandbox", merge: Merge::Highest, default: SERVER_POLICY.as_str() },
+    Setting { flag: "writable", merge: Merge::Highest, default: "none" },
     Setting { flag: "network", merge: Merge::Highest, default: "false" },
+    Setting { flag: "allow-host", merge: Merge::Highest, default: "none" },
+    Setting {
+        flag: "memory",
+        merge: Merge::Highest,
+        default: "half of the memory of the machine or container",
+    },
     Setting { flag: "env", merge: Merge::Highest, default: "none" },
     Setting { flag: "strict", merge: Merge::Highest, default: "false" },
     Setting { flag: "tools", merge: Merge::Highest, default: "all" },
-    Setting { flag: "reply", merge: Merge::Highest, default: "text" },
+    Setting { flag: "reply", merge: Merge::Highest, default: ReplyForm::Text.as_str() },
     Setting { flag: "reply-bytes", merge: Merge::Highest, default: "the client's limit" },
 ];
 
@@ -48,6 +68,12 @@ impl Setting {
 
     pub(crate) fn variable(&self) -> String {
         format!("EYELET_{}", self.key().to_uppercase())
+    }
+
+    /// What separates the items of a list in the variable.
+    pub(crate) fn separator(&self) -> u8 {
+        // A host may have a port.
+        if self.flag == "allow-host" { b',' } else { b':' }
     }
 }
 

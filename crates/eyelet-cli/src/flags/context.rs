@@ -4,22 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use eyelet::{SandboxPolicy, SearchEngine};
+use eyelet::{MemoryLimit, SandboxPolicy, SearchEngine};
 
 use super::value_parsers::one_of;
 
 /// The heading of these flags in the help.
 pub(crate) const CONTEXT_HEADING: &str = "Path and sandbox options";
-
-const ENGINES: &[(&str, SearchEngine)] =
-    &[("embedded", SearchEngine::Embedded), ("rg", SearchEngine::Rg)];
-
-const POLICIES: &[(&str, SandboxPolicy)] = &[
-    ("off", SandboxPolicy::Off),
-    ("read-only", SandboxPolicy::ReadOnly),
-    ("workspace-write", SandboxPolicy::WorkspaceWrite),
-    ("full", SandboxPolicy::Full),
-];
 
 /// The path and sandbox options.
 ///
@@ -31,17 +21,17 @@ pub(crate) struct ContextFlags {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     /// Allow the tools to access only this directory; repeat to allow several [default: all files; for
-    /// mcp: the working directory]
+    /// mcp: the client's roots, or else the working directory]
     #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) roots: Vec<PathBuf>,
-    /// Let list_dir, grep_files and read access files outside the roots, except secrets
+    /// Let list_dir, find_files, grep_files and read access files outside the roots, except secrets
     #[arg(long)]
     pub(crate) read_anywhere: bool,
     /// Deny access to paths that match GLOB, absolute or relative to each root; repeatable
     #[arg(long = "deny", value_name = "GLOB")]
     pub(crate) denied: Vec<String>,
     /// Search with ripgrep's libraries (embedded) or with the program rg [default: embedded]
-    #[arg(long, value_name = "ENGINE", value_parser = one_of(ENGINES))]
+    #[arg(long, value_name = "ENGINE", value_parser = one_of::<SearchEngine>(SearchEngine::NAMES))]
     pub(crate) search_engine: Option<SearchEngine>,
     /// Limit each file of saved bash output to N bytes, and all files together to four times as many
     /// [default: see `eyelet limits`]
@@ -49,11 +39,22 @@ pub(crate) struct ContextFlags {
     pub(crate) spill_bytes: Option<u64>,
     /// Set what commands may do: not run, only read, also write in the roots, or anything [default:
     /// full; for mcp: workspace-write]
-    #[arg(long, value_name = "POLICY", value_parser = one_of(POLICIES))]
+    #[arg(long, value_name = "POLICY", value_parser = one_of::<SandboxPolicy>(SandboxPolicy::NAMES))]
     pub(crate) sandbox: Option<SandboxPolicy>,
+    /// Let sandboxed commands also write to this directory, under workspace-write; repeatable
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) writable: Vec<PathBuf>,
     /// Let sandboxed commands use the network
     #[arg(long)]
     pub(crate) network: bool,
+    /// Let sandboxed commands connect to HOST[:PORT] only, by HTTP proxy; *.HOST for all below it, localhost:PORT
+    /// for a port of this machine, registries for package registries; repeatable
+    #[arg(long = "allow-host", value_name = "HOST")]
+    pub(crate) allowed_hosts: Vec<String>,
+    /// Kill a command if its processes use more memory than SIZE, such as 4G or 50% [default: half of the
+    /// memory of the machine or container]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<MemoryLimit>,
     /// Pass this environment variable to sandboxed commands; repeatable
     #[arg(long = "env", value_name = "NAME")]
     pub(crate) environment_names: Vec<OsString>,
@@ -78,7 +79,10 @@ impl ContextFlags {
             search_engine: after.search_engine.or(self.search_engine),
             spill_bytes: after.spill_bytes.or(self.spill_bytes),
             sandbox: after.sandbox.or(self.sandbox),
+            writable: [self.writable.as_slice(), &after.writable].concat(),
             network: self.network || after.network,
+            memory: after.memory.or(self.memory),
+            allowed_hosts: [self.allowed_hosts.as_slice(), &after.allowed_hosts].concat(),
             environment_names: [self.environment_names.as_slice(), &after.environment_names]
                 .concat(),
             strict: self.strict || after.strict,

@@ -4,17 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use eyelet::ReplyBudget;
+use eyelet::{DefinitionFormat, ReplyBudget};
 use eyelet_mcp::ReplyForm;
 
 use super::context::ContextFlags;
 use super::value_parsers::{one_of, reply_bytes};
-
-const REPLY_FORMS: &[(&str, ReplyForm)] = &[
-    ("text", ReplyForm::Text),
-    ("envelope", ReplyForm::Envelope),
-    ("structured", ReplyForm::Structured),
-];
 
 #[derive(Debug, Args)]
 pub(crate) struct McpFlags {
@@ -22,7 +16,7 @@ pub(crate) struct McpFlags {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
     /// Send replies as plain text, or as the JSON envelope in text or in structured content
-    #[arg(long, value_name = "FORM", value_parser = one_of(REPLY_FORMS), default_value = "text")]
+    #[arg(long, value_name = "FORM", value_parser = one_of::<ReplyForm>(ReplyForm::NAMES), default_value_t)]
     pub(crate) reply: ReplyForm,
     #[arg(long, value_name = "N", value_parser = reply_bytes, help = format!(
         "Limit replies to N bytes [default: the client's limit] [minimum: {}]",
@@ -31,6 +25,19 @@ pub(crate) struct McpFlags {
     pub(crate) reply_bytes: Option<usize>,
     #[command(flatten)]
     pub(crate) http: HttpFlags,
+    #[command(flatten)]
+    pub(crate) context: ContextFlags,
+}
+
+/// The flags of `eyelet tools`.
+#[derive(Debug, Args)]
+pub(crate) struct ToolsFlags {
+    /// Print the definitions in this format
+    #[arg(long, value_parser = one_of::<DefinitionFormat>(DefinitionFormat::NAMES), default_value_t = DefinitionFormat::Mcp)]
+    pub(crate) format: DefinitionFormat,
+    /// Print only these tools, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) tools: Vec<String>,
     #[command(flatten)]
     pub(crate) context: ContextFlags,
 }
@@ -48,6 +55,9 @@ pub(crate) struct HttpFlags {
     /// Accept requests from web pages of this origin; repeatable [default: none]
     #[arg(long = "http-origin", value_name = "ORIGIN", requires = "address", value_hint = ValueHint::Url)]
     pub(crate) origins: Vec<String>,
+    /// Accept requests to this host name; repeatable [default: only localhost and IP addresses]
+    #[arg(long = "http-host", value_name = "NAME", requires = "address", value_hint = ValueHint::Hostname)]
+    pub(crate) hosts: Vec<String>,
     /// Allow an address that other machines can reach
     #[arg(long, requires = "address")]
     pub(crate) allow_remote: bool,

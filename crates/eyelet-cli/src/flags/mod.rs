@@ -10,25 +10,17 @@ mod value_parsers;
 
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
-use eyelet::DefinitionFormat;
 
 use crate::lazy_args::LazyArgs;
 
 pub(crate) use call::CallFlags;
 pub(crate) use config::ConfigFlags;
 pub(crate) use context::{CONTEXT_HEADING, ContextFlags};
-pub(crate) use mcp::{HttpFlags, McpFlags};
+pub(crate) use mcp::{HttpFlags, McpFlags, ToolsFlags};
 pub(crate) use setup::SetupFlags;
-pub(crate) use tool::{BashFlags, GrepFilesFlags, ListDirFlags, ReadFlags};
-use value_parsers::one_of;
+pub(crate) use tool::{BashFlags, FindFilesFlags, GrepFilesFlags, ListDirFlags, ReadFlags};
 
-const FORMATS: &[(&str, DefinitionFormat)] = &[
-    ("mcp", DefinitionFormat::Mcp),
-    ("openai", DefinitionFormat::OpenAi),
-    ("anthropic", DefinitionFormat::Anthropic),
-];
-
-/// Tools for AI agents with bounded output: list_dir, grep_files, read, bash
+/// Tools for AI agents with bounded output: list_dir, find_files, grep_files, read, bash
 #[derive(Debug, Parser)]
 #[command(
     name = "eyelet",
@@ -53,7 +45,13 @@ pub(crate) enum Command {
     Call(LazyArgs<CallFlags>),
     /// List a directory
     ListDir(LazyArgs<ListDirFlags>),
-    /// List the files that contain a pattern, newest first
+    /// List the files whose names match a glob, newest first
+    #[command(
+        after_help = "Exit code: 0 if a file matches, 1 if none matches or the search fails, 2 if \
+                            the command line is invalid."
+    )]
+    FindFiles(LazyArgs<FindFilesFlags>),
+    /// Search the contents of files for a pattern, newest files first
     #[command(
         after_help = "Exit code: 0 if a file matches, 1 if none matches or the search fails, 2 if \
                             the command line is invalid."
@@ -74,11 +72,8 @@ pub(crate) enum Command {
     )]
     Mcp(LazyArgs<McpFlags>),
     /// Print the tool definitions as JSON, for a model's API
-    Tools {
-        /// Print the definitions in this format
-        #[arg(long, value_parser = one_of(FORMATS), default_value = "mcp")]
-        format: DefinitionFormat,
-    },
+    #[command(after_help = "Prints what `eyelet mcp` with the same options offers.")]
+    Tools(LazyArgs<ToolsFlags>),
     /// Print the limits of the tools
     Limits {
         /// Print the limits as JSON

@@ -6,8 +6,8 @@ use clap::builder::PossibleValuesParser;
 use crate::clients::{CLIENTS, Scope};
 
 pub(crate) const AFTER_HELP: &str = "The project is the working directory; `eyelet --cwd DIR setup` \
-    selects another one. For goose, add the printed entry by hand: --write does not edit YAML files. \
-    Exit code: 0 on success, 1 if --write or --check fails, 2 if the command line is invalid.";
+    selects another one. For goose, add the printed entry by hand: --write and --remove do not edit YAML files. \
+    Exit code: 0 on success, 1 if --write, --remove or --check fails, 2 if the command line is invalid.";
 
 #[derive(Debug, Args)]
 pub(crate) struct SetupFlags {
@@ -17,14 +17,18 @@ pub(crate) struct SetupFlags {
         value_parser = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name))
     )]
     pub(crate) client: Option<String>,
-    /// Add the entry to the client's config file; the old file is saved beside it
+    /// Add the entry to the client's config file and print the changed lines; the old file is saved
+    /// beside it
     #[arg(long)]
     pub(crate) write: bool,
-    /// Check that the client has the entry and that the server answers
-    #[arg(long, conflicts_with = "write")]
+    /// Remove this project's entry from the client's config file; the old file is saved beside it
+    #[arg(long, conflicts_with_all = ["write", "arguments"])]
+    pub(crate) remove: bool,
+    /// Check that the client has an entry for this project and that the server answers
+    #[arg(long, conflicts_with_all = ["write", "remove"])]
     pub(crate) check: bool,
     /// List the clients and their config files; * marks the default file
-    #[arg(long, conflicts_with_all = ["client", "write", "check", "scope", "arguments"])]
+    #[arg(long, conflicts_with_all = ["client", "write", "remove", "check", "scope", "arguments"])]
     pub(crate) list: bool,
     /// Use the config file of the project or of the user [default: see --list; --check reads both]
     #[arg(long, value_enum)]

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
-use eyelet::tools::{bash, grep_files, list_dir, read};
+use eyelet::tools::{Ignored, Keep, bash, grep_files, list_dir, read};
 
 use super::context::ContextFlags;
-use super::value_parsers::whole_number;
+use super::value_parsers::{one_of, whole_number};
 
 /// The flags that every tool's command for people takes.
 #[derive(Debug, Args)]
@@ -35,6 +34,9 @@ pub(crate) struct ListDirFlags {
         "List N levels; 1 lists only the directory's own entries [default: {}]", list_dir::DEFAULT_DEPTH
     ))]
     pub(crate) depth: Option<u64>,
+    /// List entries that .gitignore excludes, and .git, or skip them [default: show]
+    #[arg(long, value_name = "WHAT", value_parser = one_of::<Ignored>(Ignored::NAMES))]
+    pub(crate) ignored: Option<Ignored>,
     #[command(flatten)]
     pub(crate) common: PeopleFlags,
 }
@@ -46,9 +48,54 @@ pub(crate) struct GrepFilesFlags {
     /// Directory or file to search [default: the working directory]
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
+    /// Print the matching lines with their numbers [default on a terminal]
+    #[arg(short = 'n', long, conflicts_with_all = ["files", "count"])]
+    pub(crate) lines: bool,
+    /// Print the paths of the matching files [default if stdout is not a terminal]
+    #[arg(short = 'l', long, conflicts_with = "count")]
+    pub(crate) files: bool,
+    /// Print the number of matching lines of each file
+    #[arg(short, long)]
+    pub(crate) count: bool,
+    /// Ignore case
+    #[arg(short, long)]
+    pub(crate) ignore_case: bool,
+    #[arg(
+        short = 'C',
+        long,
+        value_name = "N",
+        value_parser = whole_number,
+        conflicts_with_all = ["files", "count"],
+        help = format!(
+            "Print N lines before and after each match [default: 0] [maximum: {}]",
+            grep_files::MAX_CONTEXT
+        )
+    )]
+    pub(crate) context: Option<u64>,
     /// Search only files that match this glob, such as *.rs or *.{ts,tsx}; !*.md excludes files
-    #[arg(long, value_name = "GLOB")]
+    #[arg(short = 'g', long, value_name = "GLOB")]
     pub(crate) include: Option<String>,
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
+        "Print at most N lines or files [default: {}] [maximum: {}]", grep_files::DEFAULT_LIMIT, grep_files::MAX_LIMIT
+    ))]
+    pub(crate) limit: Option<u64>,
+    /// Start at line or file N of the result [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    pub(crate) offset: Option<u64>,
+    #[command(flatten)]
+    pub(crate) common: PeopleFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindFilesFlags {
+    /// Glob such as *.rs or src/**/*.ts; without a / it matches names at any depth
+    pub(crate) pattern: String,
+    /// Directory to search
+    #[arg(default_value = ".", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    /// Find hidden files and files that .gitignore excludes, or skip them [default: skip]
+    #[arg(long, value_name = "WHAT", value_parser = one_of::<Ignored>(Ignored::NAMES))]
+    pub(crate) ignored: Option<Ignored>,
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
         "List at most N files [default: {}] [maximum: {}]", grep_files::DEFAULT_LIMIT, grep_files::MAX_LIMIT
     ))]
@@ -88,8 +135,8 @@ pub(crate) struct BashFlags {
     ))]
     pub(crate) timeout_secs: Option<u64>,
     /// Print this part of long output: its start, its end, or half of each [default: head]
-    #[arg(long, value_name = "PART", value_parser = PossibleValuesParser::new(["head", "tail", "both"]))]
-    pub(crate) keep: Option<String>,
+    #[arg(long, value_name = "PART", value_parser = one_of::<Keep>(Keep::NAMES))]
+    pub(crate) keep: Option<Keep>,
     #[command(flatten)]
     pub(crate) common: PeopleFlags,
 }

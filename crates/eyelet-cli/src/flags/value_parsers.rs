@@ -1,17 +1,17 @@
 //! Parsers of flag values.
 
+use std::error::Error;
+use std::str::FromStr;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use eyelet::ReplyBudget;
 
-/// Accepts the given names, and returns the value of the name.
-pub(super) fn one_of<T: Copy + Send + Sync>(
-    values: &'static [(&'static str, T)],
-) -> impl TypedValueParser<Value = T> {
-    let names = PossibleValuesParser::new(values.iter().map(|(name, _)| *name));
-    names.try_map(|given| {
-        let found = values.iter().find(|(name, _)| *name == given);
-        found.map(|(_, value)| *value).ok_or("unknown name")
-    })
+/// Accepts the names of `T`, which the help lists, and returns the value of the name.
+pub(super) fn one_of<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: Error + Send + Sync> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|given| given.parse())
 }
 
 /// Replaces clap's parser for numbers, whose errors do not name the valid range.

@@ -25,9 +25,9 @@ fn error_is_one_line_of_json() {
     expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"invalid_input","message":"dir_path must be an absolute path"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"dir_path must be an absolute path","details":"the working directory is `/repo`"}}
     "#]]
-    .assert_eq(&eyelet(&tree, ["call", "list_dir", r#"{"dir_path":"."}"#]));
+    .assert_eq(&tree.redact(&eyelet(&tree, ["call", "list_dir", r#"{"dir_path":"."}"#])));
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn unknown_tool_is_an_error_that_lists_the_tools() {
     expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"unknown_tool","message":"unknown tool `list-dir`, expected one of list_dir, grep_files, read, bash"}}
+        {"ok":false,"error":{"code":"unknown_tool","message":"unknown tool `list-dir`, expected one of list_dir, find_files, grep_files, read, bash"}}
     "#]].assert_eq(&eyelet(&tree, ["call", "list-dir", "{}"]));
 }
 
@@ -113,6 +113,13 @@ fn text_prints_the_reply_for_a_model() {
           b.txt
     "#]]
     .assert_eq(&eyelet(&tree, ["call", "list_dir", &arguments, "--text"]));
+    expect![[r#"
+        exit 0
+        --- stdout
+        No matches found.
+        [searched 2 files]
+    "#]]
+    .assert_eq(&eyelet(&tree, ["call", "grep_files", r#"{"pattern":"x"}"#, "--text"]));
 }
 
 #[test]
@@ -135,10 +142,10 @@ fn text_prints_errors_to_stderr() {
 #[test]
 fn image_has_its_bytes_as_base64() {
     let tree = TempTree::new("");
-    tree.file("dot.png", b"\x89PNG\r\n\x1a\n");
+    tree.file("dot.png", testkit::png(1, 1));
     expect![[r#"
         exit 0
         --- stdout
-        {"ok":true,"data":{"path":"dot.png","type":"image","mime_type":"image/png","bytes":8,"base64":"iVBORw0KGgo="}}
+        {"ok":true,"data":{"path":"dot.png","type":"image","mime_type":"image/png","bytes":70,"base64":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADUlEQVR4AQECAP3/AAAAAgABfgUN0gAAAABJRU5ErkJggg=="}}
     "#]].assert_eq(&eyelet(&tree, ["call", "read", r#"{"path":"dot.png"}"#]));
 }

@@ -69,6 +69,11 @@ pub(crate) fn writable() -> impl Iterator<Item = &'static Client> {
 }
 
 impl Client {
+    /// Whether its file is in the project.
+    pub(crate) fn is_of_project(&self) -> bool {
+        matches!(self.file, File::Project(_))
+    }
+
     pub(crate) fn path(&self, tree: &TempTree) -> PathBuf {
         match self.file {
             File::Home(file) => tree.beside().join(file),

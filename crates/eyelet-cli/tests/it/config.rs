@@ -20,24 +20,27 @@ fn run(variables: &[(&str, &str)], file: &str, arguments: &[&str]) -> String {
     tree.redact(&result).replace(tree.beside().to_str().unwrap(), "/home")
 }
 
-const FILE: &str = "root = [\"/file\"]\nread_anywhere = true\ndeny = \"*.file\"\nsearch_engine = \"rg\"\nspill_bytes = 4096\n";
+const FILE: &str = "root = [\"/file\"]\nread_anywhere = true\ndeny = \"*.file\"\nsearch_engine = \"rg\"\nspill_bytes = 4096\nmemory = \"25%\"\n";
 
 #[test]
 fn values_without_settings_are_defaults() {
     expect![[r#"
         exit 0
-        root           the working directory  default
-        read_anywhere  false                  default
-        deny           none                   default
-        search_engine  embedded               default
-        spill_bytes    see `eyelet limits`    default
-        sandbox        workspace-write        default
-        network        false                  default
-        env            none                   default
-        strict         false                  default
-        tools          all                    default
-        reply          text                   default
-        reply_bytes    the client's limit     default
+        root           the client's roots, or else the working directory  default
+        read_anywhere  false                                              default
+        deny           none                                               default
+        search_engine  embedded                                           default
+        spill_bytes    see `eyelet limits`                                default
+        sandbox        workspace-write                                    default
+        writable       none                                               default
+        network        false                                              default
+        allow_host     none                                               default
+        memory         half of the memory of the machine or container     default
+        env            none                                               default
+        strict         false                                              default
+        tools          all                                                default
+        reply          text                                               default
+        reply_bytes    the client's limit                                 default
         config file not found: /home/.config/eyelet/config.toml
     "#]]
     .assert_eq(&run(&[], "", &["config"]));
@@ -53,7 +56,10 @@ fn file_overrides_the_defaults() {
         search_engine  rg                  /home/.config/eyelet/config.toml
         spill_bytes    4096                /home/.config/eyelet/config.toml
         sandbox        workspace-write     default
+        writable       none                default
         network        false               default
+        allow_host     none                default
+        memory         25%                 /home/.config/eyelet/config.toml
         env            none                default
         strict         false               default
         tools          all                 default
@@ -69,6 +75,7 @@ fn flags_override_variables_and_variables_the_file() {
         ("EYELET_ROOT", "/variable:/two"),
         ("EYELET_READ_ANYWHERE", "false"),
         ("EYELET_SPILL_BYTES", "7"),
+        ("EYELET_MEMORY", "512M"),
     ];
     expect![[r#"
         exit 0
@@ -78,7 +85,10 @@ fn flags_override_variables_and_variables_the_file() {
         search_engine  rg                  /home/.config/eyelet/config.toml
         spill_bytes    7                   EYELET_SPILL_BYTES
         sandbox        workspace-write     default
+        writable       none                default
         network        false               default
+        allow_host     none                default
+        memory         512M                EYELET_MEMORY
         env            none                default
         strict         false               default
         tools          all                 default
@@ -86,16 +96,19 @@ fn flags_override_variables_and_variables_the_file() {
         reply_bytes    the client's limit  default
     "#]]
     .assert_eq(&run(&variables, FILE, &["config"]));
-    let flags = ["--root", "/flag", "config", "--root", "/after", "--spill-bytes", "9"];
+    let flags = ["--root", "/flag", "config", "--root", "/after", "--memory", "4G"];
     expect![[r#"
         exit 0
         root           /flag /after        --root
         read_anywhere  false               EYELET_READ_ANYWHERE
         deny           *.file              /home/.config/eyelet/config.toml
         search_engine  rg                  /home/.config/eyelet/config.toml
-        spill_bytes    9                   --spill-bytes
+        spill_bytes    7                   EYELET_SPILL_BYTES
         sandbox        workspace-write     default
+        writable       none                default
         network        false               default
+        allow_host     none                default
+        memory         4G                  --memory
         env            none                default
         strict         false               default
         tools          all                 default
@@ -131,7 +144,7 @@ fn json_has_the_same_values() {
               "value": [
                 "/file"
               ],
-              "default": "the working directory",
+              "default": "the client's roots, or else the working directory",
               "from": [
                 "/home/.config/eyelet/config.toml"
               ]
@@ -191,6 +204,16 @@ fn json_has_the_same_values() {
               ]
             },
             {
+              "key": "writable",
+              "flag": "--writable",
+              "variable": "EYELET_WRITABLE",
+              "value": null,
+              "default": "none",
+              "from": [
+                "default"
+              ]
+            },
+            {
               "key": "network",
               "flag": "--network",
               "variable": "EYELET_NETWORK",
@@ -198,6 +221,26 @@ fn json_has_the_same_values() {
               "default": "false",
               "from": [
                 "default"
+              ]
+            },
+            {
+              "key": "allow_host",
+              "flag": "--allow-host",
+              "variable": "EYELET_ALLOW_HOST",
+              "value": null,
+              "default": "none",
+              "from": [
+                "default"
+              ]
+            },
+            {
+              "key": "memory",
+              "flag": "--memory",
+              "variable": "EYELET_MEMORY",
+              "value": "25%",
+              "default": "half of the memory of the machine or container",
+              "from": [
+                "/home/.config/eyelet/config.toml"
               ]
             },
             {
@@ -250,6 +293,47 @@ fn json_has_the_same_values() {
                 "default"
               ]
             }
+          ],
+          "registries": [
+            "registry.npmjs.org:443",
+            "registry.yarnpkg.com:443",
+            "nodejs.org:443",
+            "jsr.io:443",
+            "npm.jsr.io:443",
+            "deno.land:443",
+            "pypi.org:443",
+            "files.pythonhosted.org:443",
+            "conda.anaconda.org:443",
+            "repo.anaconda.com:443",
+            "crates.io:443",
+            "index.crates.io:443",
+            "static.crates.io:443",
+            "static.rust-lang.org:443",
+            "proxy.golang.org:443",
+            "sum.golang.org:443",
+            "go.dev:443",
+            "golang.org:443",
+            "repo.maven.apache.org:443",
+            "repo1.maven.org:443",
+            "plugins.gradle.org:443",
+            "services.gradle.org:443",
+            "rubygems.org:443",
+            "index.rubygems.org:443",
+            "packagist.org:443",
+            "repo.packagist.org:443",
+            "api.nuget.org:443",
+            "pub.dev:443",
+            "hex.pm:443",
+            "repo.hex.pm:443",
+            "github.com:443",
+            "codeload.github.com:443",
+            "raw.githubusercontent.com:443",
+            "objects.githubusercontent.com:443",
+            "release-assets.githubusercontent.com:443",
+            "gitlab.com:443",
+            "bitbucket.org:443",
+            "codeberg.org:443",
+            "git.sr.ht:443"
           ]
         }
     "#]]
@@ -263,6 +347,7 @@ fn unknown_keys_and_wrong_values_are_errors() {
         "rot = 1\n",
         "spill_bytes = 0\n",
         "spill_bytes = \"many\"\n",
+        "memory = \"200%\"\n",
         "\nroot = [1]\n",
         "read_anywhere = \"yes\"\n",
         "search_engine = \"grep\"\n",
@@ -274,6 +359,7 @@ fn unknown_keys_and_wrong_values_are_errors() {
     for (name, value) in [
         ("EYELET_ROT", "1"),
         ("EYELET_SPILL_BYTES", "many"),
+        ("EYELET_MEMORY", "half"),
         ("EYELET_READ_ANYWHERE", "yes"),
         ("EYELET_SEARCH_ENGINE", "grep"),
     ] {
@@ -281,11 +367,13 @@ fn unknown_keys_and_wrong_values_are_errors() {
     }
     expect![[r#"
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: unknown key `rot`; known keys: root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
+        eyelet: /home/.config/eyelet/config.toml: unknown key `rot`; known keys: root, read_anywhere, deny, search_engine, spill_bytes, sandbox, writable, network, allow_host, memory, env, strict, tools, reply, reply_bytes
         exit 2
         eyelet: /home/.config/eyelet/config.toml: `spill_bytes`: invalid value '0' for '--spill-bytes <N>': 0 is not in 1..18446744073709551615
         exit 2
         eyelet: /home/.config/eyelet/config.toml: `spill_bytes`: expected a whole number, got "many"
+        exit 2
+        eyelet: /home/.config/eyelet/config.toml: `memory`: invalid value '200%' for '--memory <SIZE>': expected a size such as 4G or 512M, or a percentage from 1% to 100%
         exit 2
         eyelet: /home/.config/eyelet/config.toml: `root`: expected a list of strings, got [1]
         exit 2
@@ -293,13 +381,15 @@ fn unknown_keys_and_wrong_values_are_errors() {
         exit 2
         eyelet: /home/.config/eyelet/config.toml: `search_engine`: invalid value 'grep' for '--search-engine <ENGINE>' [possible values: embedded, rg]
         exit 2
-        eyelet: /home/.config/eyelet/config.toml: unknown key `cwd`; known keys: root, read_anywhere, deny, search_engine, spill_bytes, sandbox, network, env, strict, tools, reply, reply_bytes
+        eyelet: /home/.config/eyelet/config.toml: unknown key `cwd`; known keys: root, read_anywhere, deny, search_engine, spill_bytes, sandbox, writable, network, allow_host, memory, env, strict, tools, reply, reply_bytes
         exit 2
         eyelet: /home/.config/eyelet/config.toml: line 2: string values must be quoted, expected literal string
         exit 2
-        eyelet: unknown variable EYELET_ROT; known variables: EYELET_ROOT, EYELET_READ_ANYWHERE, EYELET_DENY, EYELET_SEARCH_ENGINE, EYELET_SPILL_BYTES, EYELET_SANDBOX, EYELET_NETWORK, EYELET_ENV, EYELET_STRICT, EYELET_TOOLS, EYELET_REPLY, EYELET_REPLY_BYTES
+        eyelet: unknown variable EYELET_ROT; known variables: EYELET_ROOT, EYELET_READ_ANYWHERE, EYELET_DENY, EYELET_SEARCH_ENGINE, EYELET_SPILL_BYTES, EYELET_SANDBOX, EYELET_WRITABLE, EYELET_NETWORK, EYELET_ALLOW_HOST, EYELET_MEMORY, EYELET_ENV, EYELET_STRICT, EYELET_TOOLS, EYELET_REPLY, EYELET_REPLY_BYTES
         exit 2
         eyelet: EYELET_SPILL_BYTES: invalid value 'many' for '--spill-bytes <N>': invalid digit found in string
+        exit 2
+        eyelet: EYELET_MEMORY: invalid value 'half' for '--memory <SIZE>': expected a size such as 4G or 512M, or a percentage from 1% to 100%
         exit 2
         eyelet: EYELET_READ_ANYWHERE: expected true or false, got `yes`
         exit 2
@@ -330,4 +420,27 @@ fn other_commands_use_flags_only() {
         "rot = 1",
         &["call", "list_dir", "{\"dir_path\":\"/proc/self/fdinfo\",\"offset\":999}"],
     ));
+}
+
+#[test]
+fn registries_are_printed_with_those_of_the_user() {
+    let text = run(
+        &[("NPM_CONFIG_REGISTRY", "https://npm.example.com/x")],
+        "",
+        &["config", "--allow-host", "registries"],
+    );
+    let (_, hosts) = text.split_once("allow_host: registries stands for\n").unwrap();
+    let hosts: Vec<_> = hosts.lines().map(str::trim).collect();
+    assert!(hosts.contains(&"pypi.org:443") && hosts.contains(&"npm.example.com:443"), "{text}");
+    assert!(!run(&[], "", &["config"]).contains("pypi.org"));
+}
+
+#[test]
+fn hosts_in_the_variable_are_separated_by_commas() {
+    let text = run(&[("EYELET_ALLOW_HOST", "a.com:443,localhost:80")], "", &["config"]);
+    let line = text.lines().find(|line| line.starts_with("allow_host")).unwrap();
+    assert!(
+        line.contains("a.com:443 localhost:80 ") && line.ends_with("EYELET_ALLOW_HOST"),
+        "{line}"
+    );
 }

@@ -78,3 +78,32 @@ fn unknown_engine_is_an_error() {
         eyelet: invalid value 'rgg' for '--search-engine <ENGINE>' [possible values: embedded, rg]; a similar value exists: 'rg'
     "#]].assert_eq(&eyelet(&tree, ["--search-engine", "rgg", "grep-files", "one"]));
 }
+
+#[test]
+fn allow_host_contradicts_network_and_full() {
+    let tree = TempTree::new("");
+    let bash = |flags: &[&str]| eyelet(&tree, [flags, &["bash", "true"]].concat());
+    expect![[r#"
+        exit 125
+        --- stderr
+        eyelet: --allow-host requires a sandbox: add --sandbox workspace-write or --sandbox read-only
+    "#]].assert_eq(&bash(&["--allow-host", "example.com"]));
+    let sandboxed = ["--sandbox", "read-only", "--allow-host", "example.com"];
+    expect![[r#"
+        exit 125
+        --- stderr
+        eyelet: --network allows every host; remove it or --allow-host
+    "#]]
+    .assert_eq(&bash(&[&sandboxed[..], &["--network"]].concat()));
+    expect![[r#"
+        exit 125
+        --- stderr
+        eyelet: --allow-host: invalid host `localhost`: this machine's ports are allowed one by one: localhost:PORT
+    "#]].assert_eq(&bash(&["--sandbox", "read-only", "--allow-host", "localhost"]));
+    expect![[r#"
+        exit 125
+        --- stderr
+        eyelet: --allow-host: invalid host `https://example.com/`: expected a name or an IP address
+    "#]]
+    .assert_eq(&bash(&["--sandbox", "read-only", "--allow-host", "https://example.com/"]));
+}

@@ -140,3 +140,86 @@ fn error_is_one_line_on_stderr() {
         eyelet: rg failed: error parsing glob '{': unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
     "#]].assert_eq(&eyelet(&tree, ["grep-files", "needle", "--include", "{"]));
 }
+
+fn lines_tree() -> TempTree {
+    let tree = TempTree::new(
+        r"src/a.rs = one\ntwo Needle needle\nthree\nfour\nfive\nsix needle
+        b.txt = needle",
+    );
+    tree.modified("src/a.rs", 2);
+    tree.modified("b.txt", 1);
+    tree
+}
+
+#[test]
+fn piped_lines_and_counts_have_the_form_of_rg() {
+    let tree = lines_tree();
+    let rg = |flags: &[&str]| {
+        let output = std::process::Command::new(testkit::rg())
+            .args(["--sortr=modified", "--no-heading"])
+            .args(flags)
+            .arg("needle")
+            .arg(tree.path())
+            .output()
+            .unwrap();
+        tree.redact(&String::from_utf8(output.stdout).unwrap())
+    };
+    for flags in [&["-n"][..], &["-n", "-i"], &["-n", "-C", "1"], &["-c"], &["-c", "-i"], &["-l"]] {
+        let output = command(&tree).arg("grep-files").args(flags).arg("needle").output().unwrap();
+        let printed = tree.redact(&String::from_utf8(output.stdout).unwrap());
+        let mut expected = rg(flags);
+        if flags.contains(&"-C") {
+            // Eyelet separates the groups of one file only.
+            expected = expected.replace("--\n/repo/b.txt", "/repo/b.txt");
+        }
+        assert_eq!(printed, expected, "{flags:?}");
+    }
+    expect![[r#"
+        exit 0
+        --- stdout
+        2:two Needle needle
+        6:six needle
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "-n", "needle", "src/a.rs", "-g", "*.md"]));
+}
+
+#[test]
+fn json_has_the_form_of_the_tool() {
+    let tree = lines_tree();
+    expect![[r#"
+        exit 0
+        --- stdout
+        {"ok":true,"data":{"counts":[{"path":"/repo/b.txt","lines":1}],"files":1,"lines":1,"total":1,"success":true}}
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "--json", "-c", "needle", "-g", "*.txt"]));
+    expect![[r#"
+        exit 1
+        --- stdout
+        {"ok":true,"data":{"matches":[],"files":0,"total":0,"more":0,"success":false}}
+    "#]]
+    .assert_eq(&eyelet(&tree, ["grep-files", "--json", "-n", "pin"]));
+}
+
+#[test]
+fn unreadable_files_are_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let tree = TempTree::new("a = needle\nsecret/b = needle");
+    let secret = tree.path().join("secret");
+    let mode = |mode| std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(mode));
+    mode(0o000).unwrap();
+    let readable = std::fs::read_dir(&secret).is_ok();
+    let printed = eyelet(&tree, ["grep-files", "needle"]);
+    mode(0o755).unwrap();
+    if readable {
+        // Root reads everything.
+        return;
+    }
+    expect![[r#"
+        exit 0
+        --- stdout
+        /repo/a
+        --- stderr
+        could not read /repo/secret
+    "#]]
+    .assert_eq(&printed);
+}

@@ -23,14 +23,15 @@ fn help_of_eyelet() {
     expect![[r#"
         exit 0
         --- stdout
-        Tools for AI agents with bounded output: list_dir, grep_files, read, bash
+        Tools for AI agents with bounded output: list_dir, find_files, grep_files, read, bash
 
         Usage: eyelet [OPTIONS] <COMMAND>
 
         Commands:
           call         Call a tool with JSON arguments and print its result as one line of JSON
           list-dir     List a directory
-          grep-files   List the files that contain a pattern, newest first
+          find-files   List the files whose names match a glob, newest first
+          grep-files   Search the contents of files for a pattern, newest files first
           read         Print the lines of a text file
           bash         Run a shell command
           mcp          Run the MCP server on stdin and stdout, or over HTTP
@@ -50,9 +51,10 @@ fn help_of_eyelet() {
         Path and sandbox options:
               --cwd <DIR>               Run the tools in this directory [default: the current directory]
               --root <DIR>              Allow the tools to access only this directory; repeat to allow
-                                        several [default: all files; for mcp: the working directory]
-              --read-anywhere           Let list_dir, grep_files and read access files outside the roots,
-                                        except secrets
+                                        several [default: all files; for mcp: the client's roots, or else
+                                        the working directory]
+              --read-anywhere           Let list_dir, find_files, grep_files and read access files outside
+                                        the roots, except secrets
               --deny <GLOB>             Deny access to paths that match GLOB, absolute or relative to each
                                         root; repeatable
               --search-engine <ENGINE>  Search with ripgrep's libraries (embedded) or with the program rg
@@ -62,7 +64,14 @@ fn help_of_eyelet() {
               --sandbox <POLICY>        Set what commands may do: not run, only read, also write in the
                                         roots, or anything [default: full; for mcp: workspace-write]
                                         [possible values: off, read-only, workspace-write, full]
+              --writable <DIR>          Let sandboxed commands also write to this directory, under
+                                        workspace-write; repeatable
               --network                 Let sandboxed commands use the network
+              --allow-host <HOST>       Let sandboxed commands connect to HOST[:PORT] only, by HTTP proxy;
+                                        *.HOST for all below it, localhost:PORT for a port of this machine,
+                                        registries for package registries; repeatable
+              --memory <SIZE>           Kill a command if its processes use more memory than SIZE, such as
+                                        4G or 50% [default: half of the memory of the machine or container]
               --env <NAME>              Pass this environment variable to sandboxed commands; repeatable
               --strict                  Let sandboxed commands read only system files and the roots; refuse
                                         to run them if the sandbox has a serious gap (see `eyelet doctor`)
@@ -108,11 +117,13 @@ fn help_of_list_dir() {
           [DIR]  Directory to list [default: .]
 
         Options:
-              --offset <N>  Start at entry N [default: 1]
-              --limit <N>   List at most N entries [default: 25]
-              --depth <N>   List N levels; 1 lists only the directory's own entries [default: 2]
-              --json        Print the result as one line of JSON
-          -h, --help        Print help
+              --offset <N>      Start at entry N [default: 1]
+              --limit <N>       List at most N entries [default: 25]
+              --depth <N>       List N levels; 1 lists only the directory's own entries [default: 2]
+              --ignored <WHAT>  List entries that .gitignore excludes, and .git, or skip them [default:
+                                show] [possible values: show, skip]
+              --json            Print the result as one line of JSON
+          -h, --help            Print help
 
         Path and sandbox options: as above
     "#]]
@@ -120,11 +131,39 @@ fn help_of_list_dir() {
 }
 
 #[test]
+fn help_of_find_files() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        List the files whose names match a glob, newest first
+
+        Usage: eyelet find-files [OPTIONS] <PATTERN> [DIR]
+
+        Arguments:
+          <PATTERN>  Glob such as *.rs or src/**/*.ts; without a / it matches names at any depth
+          [DIR]      Directory to search [default: .]
+
+        Options:
+              --ignored <WHAT>  Find hidden files and files that .gitignore excludes, or skip them [default:
+                                skip] [possible values: show, skip]
+              --limit <N>       List at most N files [default: 100] [maximum: 2000]
+              --offset <N>      Start at file N [default: 1]
+              --json            Print the result as one line of JSON
+          -h, --help            Print help
+
+        Path and sandbox options: as above
+
+        Exit code: 0 if a file matches, 1 if none matches or the search fails, 2 if the command line is
+        invalid.
+    "#]].assert_eq(&help(&["find-files"]));
+}
+
+#[test]
 fn help_of_grep_files() {
     expect![[r#"
         exit 0
         --- stdout
-        List the files that contain a pattern, newest first
+        Search the contents of files for a pattern, newest files first
 
         Usage: eyelet grep-files [OPTIONS] <PATTERN> [PATH]
 
@@ -133,10 +172,15 @@ fn help_of_grep_files() {
           [PATH]     Directory or file to search [default: the working directory]
 
         Options:
-              --include <GLOB>  Search only files that match this glob, such as *.rs or *.{ts,tsx}; !*.md
+          -n, --lines           Print the matching lines with their numbers [default on a terminal]
+          -l, --files           Print the paths of the matching files [default if stdout is not a terminal]
+          -c, --count           Print the number of matching lines of each file
+          -i, --ignore-case     Ignore case
+          -C, --context <N>     Print N lines before and after each match [default: 0] [maximum: 5]
+          -g, --include <GLOB>  Search only files that match this glob, such as *.rs or *.{ts,tsx}; !*.md
                                 excludes files
-              --limit <N>       List at most N files [default: 100] [maximum: 2000]
-              --offset <N>      Start at file N [default: 1]
+              --limit <N>       Print at most N lines or files [default: 100] [maximum: 2000]
+              --offset <N>      Start at line or file N of the result [default: 1]
               --json            Print the result as one line of JSON
           -h, --help            Print help
 
@@ -219,6 +263,8 @@ fn help_of_mcp() {
                                         generate and print one]
               --http-origin <ORIGIN>    Accept requests from web pages of this origin; repeatable [default:
                                         none]
+              --http-host <NAME>        Accept requests to this host name; repeatable [default: only
+                                        localhost and IP addresses]
               --allow-remote            Allow an address that other machines can reach
 
         Path and sandbox options: as above
@@ -256,7 +302,12 @@ fn help_of_tools() {
         Options:
               --format <FORMAT>  Print the definitions in this format [default: mcp] [possible values: mcp,
                                  openai, anthropic]
+              --tools <NAMES>    Print only these tools, separated by commas [default: all]
           -h, --help             Print help
+
+        Path and sandbox options: as above
+
+        Prints what `eyelet mcp` with the same options offers.
     "#]]
     .assert_eq(&help(&["tools"]));
 }
@@ -293,16 +344,20 @@ fn help_of_setup() {
           [ARGUMENT]...  More arguments for the server, such as --deny '*.pem'
 
         Options:
-              --write          Add the entry to the client's config file; the old file is saved beside it
-              --check          Check that the client has the entry and that the server answers
+              --write          Add the entry to the client's config file and print the changed lines; the
+                               old file is saved beside it
+              --remove         Remove this project's entry from the client's config file; the old file is
+                               saved beside it
+              --check          Check that the client has an entry for this project and that the server
+                               answers
               --list           List the clients and their config files; * marks the default file
               --scope <SCOPE>  Use the config file of the project or of the user [default: see --list;
                                --check reads both] [possible values: project, user]
           -h, --help           Print help
 
         The project is the working directory; `eyelet --cwd DIR setup` selects another one. For goose, add
-        the printed entry by hand: --write does not edit YAML files. Exit code: 0 on success, 1 if --write
-        or --check fails, 2 if the command line is invalid.
+        the printed entry by hand: --write and --remove do not edit YAML files. Exit code: 0 on success, 1
+        if --write, --remove or --check fails, 2 if the command line is invalid.
     "#]].assert_eq(&help(&["setup"]));
 }
 
@@ -330,6 +385,8 @@ fn help_of_config() {
                                         generate and print one]
               --http-origin <ORIGIN>    Accept requests from web pages of this origin; repeatable [default:
                                         none]
+              --http-host <NAME>        Accept requests to this host name; repeatable [default: only
+                                        localhost and IP addresses]
               --allow-remote            Allow an address that other machines can reach
 
         Path and sandbox options: as above
@@ -337,8 +394,9 @@ fn help_of_config() {
         `eyelet mcp` takes each setting from a flag (--spill-bytes N), else from a variable
         (EYELET_SPILL_BYTES=N), else from the user's config file (spill_bytes = N):
         $XDG_CONFIG_HOME/eyelet/config.toml, by default ~/.config/eyelet/config.toml. In a variable, `:`
-        separates the items of a list. Deny lists are merged. eyelet reads no config file of the project.
-        All other commands use flags only.
+        separates the items of a list, and `,` those of EYELET_ALLOW_HOST. Deny lists are merged. eyelet
+        reads no config file of the project. All other commands use flags only. With --allow-host
+        registries, the hosts that it stands for are printed, too.
     "#]].assert_eq(&help(&["config"]));
 }
 
@@ -383,7 +441,7 @@ fn help_command_prints_what_the_flag_prints() {
     let (commands, _) = commands.split_once("\n\n").unwrap();
     let names = commands.lines().map(|line| line.split_whitespace().next().unwrap());
     let names: Vec<_> = names.filter(|name| *name != "help").collect();
-    assert_eq!(names.len(), 13);
+    assert_eq!(names.len(), 14);
     for name in names {
         assert_eq!(eyelet(&tree, ["help", name]), whole_help(&[name]), "{name}");
     }

@@ -5,9 +5,10 @@ use serde_json::Value;
 use testkit::TempTree;
 use testkit::cli::{command, eyelet};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "call",
     "list-dir",
+    "find-files",
     "grep-files",
     "read",
     "bash",
@@ -80,35 +81,48 @@ fn limits_are_printed_as_a_table() {
         exit 0
         --- stdout
         every tool
-          size of a reply                                  32 MiB           fails with `too_large`; use a smaller limit
-          size of the JSON arguments                       8 MiB            fails with `too_large`
-          run time of `list_dir`, `grep_files` and `read`  30 seconds       fails with `timed_out`; `read` returns the lines it has and an inexact total
+          size of a reply                                             32 MiB              fails with `too_large`; use a smaller limit
+          size of the JSON arguments                                  8 MiB               fails with `too_large`
+          length of an error message                                  3,000 bytes         truncated in the middle
+          run time of all tools but `bash`                            30 seconds          fails with `timed_out`; `read` returns the lines it has and an inexact total
         list_dir
-          entries per page, by default                     25 entries       reports `More than N entries found`; continue with offset
-          levels, by default                               2 levels         deeper entries are not listed; increase depth
-          length of a name                                 500 bytes        the name is truncated
+          entries per page, by default                                25 entries          reports `More than N entries found`; continue with offset
+          levels, by default                                          2 levels            deeper entries are not listed; increase depth
+          length of a name                                            500 bytes           the name is truncated
+        find_files
+          files per page, by default                                  100 files           continue with offset
+          files per page, maximum                                     2,000 files         a higher limit is reduced to the maximum; continue with offset
         grep_files
-          files per page, by default                       100 files        continue with offset
-          files per page, maximum                          2,000 files      a higher limit is reduced to the maximum; continue with offset
-          length of a pattern or glob                      8,192 bytes      fails with `invalid_input`
-          length of a line that must be held in memory     16 MiB           the rest of the file is skipped
+          files or matching lines per page, by default                100 files           continue with offset
+          files or matching lines per page, maximum                   2,000 files         a higher limit is reduced to the maximum; continue with offset
+          matching lines per file                                     20 lines            reports how many more match; use the file as path
+          lines of context before and after a match                   5 lines             fails with `invalid_input`
+          length of a shown line                                      200 characters      the part around the first match is shown, with its column
+          length of a pattern or glob                                 8,192 bytes         fails with `invalid_input`
+          size of a compiled pattern                                  100 MiB             fails with `invalid_input`; (?-u:\w) is smaller than \w
+          length of a line that must be held in memory                16 MiB              the rest of the file is skipped
         read
-          lines per page                                   2,000 lines      `truncated` is true; continue with offset
-          length of a line                                 500 characters   the line is truncated; continue with column
-          size of an image                                 3,932,160 bytes  fails with `too_large`
+          lines per page                                              2,000 lines         `truncated` is true; continue with offset
+          length of a line                                            500 characters      the line is truncated; continue with column
+          hex dump of a binary file                                   512 bytes           the rest is not shown; read it as text with encoding
+          size of an image file                                       32 MiB              fails with `too_large`
+          pixels of an image, or of all its frames                    100,000,000 pixels  fails with `too_large`
+          size of an image when decoded                               400 MiB             fails with `too_large`
+          width and height of an image as sent                        1,568 pixels        scaled down; see parts with region
+          size of an image as sent                                    3,932,160 bytes     sent as a smaller PNG or JPEG
         bash
-          output shown of stdout and stderr, each          51,200 bytes     truncated at a character boundary; saved in full to a file named in the reply
-          default of `timeout_secs`                        120 seconds      the command is killed; its output so far is returned, `timed_out` is true
-          maximum of `timeout_secs`                        600 seconds      reduced to this value
-          length of `command`                              131,071 bytes    `too_large`; write it to a file and run that
-          one file of saved output                         256 MiB          only the start is saved; the reply says how many bytes
-          all saved output of a session                    1 GiB            the oldest files are removed
-          age of output saved by the command line          24 hours         removed at the next start
+          output shown of stdout and stderr, each                     51,200 bytes        truncated at a character boundary; saved in full to a file named in the reply
+          default of `timeout_secs`                                   120 seconds         the command is killed; its output so far is returned, `timed_out` is true
+          maximum of `timeout_secs`                                   600 seconds         reduced to this value
+          length of `command`                                         131,071 bytes       `too_large`; write it to a file and run that
+          one file of saved output                                    256 MiB             only the start is saved; the reply says how many bytes
+          all saved output of a session                               1 GiB               the oldest files are removed
+          age of output saved by the command line                     24 hours            removed at the next start
         the server
-          concurrent `bash` calls                          8 calls          further calls wait; other kinds of calls do not
-          concurrent `list_dir` and `grep_files` calls     4 calls          further calls wait; other kinds of calls do not
-          concurrent `read` calls                          32 calls         further calls wait; other kinds of calls do not
-          waiting calls of each kind                       128 calls        fails with `busy`; retry later
+          concurrent `bash` calls                                     8 calls             further calls wait; other kinds of calls do not
+          concurrent `list_dir`, `find_files` and `grep_files` calls  4 calls             further calls wait; other kinds of calls do not
+          concurrent `read` calls                                     32 calls            further calls wait; other kinds of calls do not
+          waiting calls of each kind                                  128 calls           fails with `busy`; retry later
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }
 

@@ -72,17 +72,17 @@ fn truncated_line_says_how_to_continue() {
 #[test]
 fn image_is_described_instead_of_printed() {
     let tree = TempTree::new("");
-    tree.file("dot.png", b"\x89PNG\r\n\x1a\n");
+    tree.file("dot.png", testkit::png(1, 1));
     expect![[r#"
         exit 0
         --- stdout
-        [image /repo/dot.png; image/png; 8 bytes]
+        [image /repo/dot.png; image/png; 70 bytes]
     "#]]
     .assert_eq(&eyelet(&tree, ["read", "dot.png"]));
     expect![[r#"
         exit 0
         --- stdout
-        {"ok":true,"data":{"path":"/repo/dot.png","type":"image","mime_type":"image/png","bytes":8,"base64":"iVBORw0KGgo="}}
+        {"ok":true,"data":{"path":"/repo/dot.png","type":"image","mime_type":"image/png","bytes":70,"base64":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADUlEQVR4AQECAP3/AAAAAgABfgUN0gAAAABJRU5ErkJggg=="}}
     "#]].assert_eq(&eyelet(&tree, ["read", "dot.png", "--json"]));
 }
 

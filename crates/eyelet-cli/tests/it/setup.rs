@@ -27,7 +27,8 @@ fn setup_prints_the_entry_of_each_client() {
             "eyelet": {
               "type": "stdio",
               "command": "/bin/eyelet",
-              "args": ["mcp"]
+              "args": ["mcp"],
+              "timeout": 660000
             }
           }
         }
@@ -52,6 +53,7 @@ fn setup_prints_the_entry_of_each_client() {
         [mcp_servers.eyelet]
         command = "/bin/eyelet"
         args = ["mcp"]
+        tool_timeout_sec = 660
         --- stderr
         Add this entry to /home/.codex/config.toml, or run `eyelet setup codex --write`.
         == gemini-cli
@@ -61,7 +63,8 @@ fn setup_prints_the_entry_of_each_client() {
           "mcpServers": {
             "eyelet": {
               "command": "/bin/eyelet",
-              "args": ["mcp"]
+              "args": ["mcp"],
+              "timeout": 660000
             }
           }
         }
@@ -103,7 +106,8 @@ fn setup_prints_the_entry_of_each_client() {
               "type": "local",
               "command": "/bin/eyelet",
               "args": ["mcp"],
-              "tools": ["*"]
+              "tools": ["*"],
+              "timeout": 660000
             }
           }
         }
@@ -117,7 +121,8 @@ fn setup_prints_the_entry_of_each_client() {
             "eyelet": {
               "type": "local",
               "command": ["/bin/eyelet", "mcp"],
-              "enabled": true
+              "enabled": true,
+              "timeout": 660000
             }
           }
         }
@@ -130,7 +135,8 @@ fn setup_prints_the_entry_of_each_client() {
           "context_servers": {
             "eyelet": {
               "command": "/bin/eyelet",
-              "args": ["mcp"]
+              "args": ["mcp"],
+              "timeout": 660
             }
           }
         }
@@ -157,7 +163,7 @@ fn setup_prints_the_entry_of_each_client() {
             enabled: true
             type: "stdio"
             name: "eyelet"
-            description: "Bounded tools: list_dir, grep_files, read, bash"
+            description: "Bounded tools: list_dir, find_files, grep_files, read, bash"
             cmd: "/bin/eyelet"
             args: ["mcp","--root","/repo"]
             timeout: 660
@@ -175,9 +181,25 @@ fn scope_selects_the_file() {
     expect![[r#"
         exit 0
         --- stdout
+        @@ -0,0 +1,10 @@
+        +{
+        +  "mcpServers": {
+        +    "eyelet": {
+        +      "type": "stdio",
+        +      "command": "/bin/eyelet",
+        +      "args": ["mcp"],
+        +      "timeout": 660000
+        +    }
+        +  }
+        +}
         added the entry to /home/.claude.json
         exit 0
         --- stdout
+        @@ -0,0 +1,4 @@
+        +[mcp_servers.eyelet]
+        +command = "/bin/eyelet"
+        +args = ["mcp"]
+        +tool_timeout_sec = 660
         added the entry to /repo/.codex/config.toml
         --- stderr
         Codex reads a project's config file only if the project is trusted.
@@ -251,6 +273,33 @@ fn variables_change_the_directories() {
         goose          *user     /home/xdg/goose/config.yaml
     "#]]
     .assert_eq(&redact(&tree, &String::from_utf8(output.stdout).unwrap()));
+}
+
+#[test]
+fn config_files_of_every_client_are_denied_as_secrets() {
+    let tree = TempTree::new("");
+    let moved = |name: &str| tree.beside().join(name);
+    let variables = ["XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"];
+    for set in [&variables[..], &[]] {
+        let eyelet = || {
+            let mut eyelet = command(&tree);
+            eyelet.envs(set.iter().map(|name| (name, moved(name))));
+            eyelet
+        };
+        let list = eyelet().args(["setup", "--list"]).output().unwrap();
+        let list = String::from_utf8(list.stdout).unwrap();
+        let files = list.lines().filter(|line| line.contains("user "));
+        let files: Vec<_> = files.map(|line| line.rsplit("  ").next().unwrap().trim()).collect();
+        assert_eq!(files.len(), 11, "{list}");
+        for file in files {
+            std::fs::create_dir_all(std::path::Path::new(file).parent().unwrap()).unwrap();
+            let arguments = serde_json::json!({ "path": file }).to_string();
+            let output =
+                eyelet().args(["--read-anywhere", "call", "read", &arguments]).output().unwrap();
+            let answer = String::from_utf8(output.stdout).unwrap();
+            assert!(answer.contains("permission_denied"), "{file}: {answer}");
+        }
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use expect_test::expect;
+use serde_json::json;
 use testkit::TempTree;
 
 use crate::clients::{CLIENTS, redact, setup};
@@ -70,16 +71,84 @@ fn check_finds_the_server_of_every_client() {
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"eyelet","version":"9"}}}"#;
         let server = server(&tree, &format!("echo '{answer}'"));
         let printed = command(&tree).args(["setup", client.name]).output().unwrap().stdout;
-        let text = String::from_utf8(printed).unwrap();
-        let text = text.replace(eyelet_bin().to_str().unwrap(), server.to_str().unwrap());
+        let mut text = String::from_utf8(printed).unwrap();
+        let (mut program, mut version) = ("/bin/eyelet", env!("CARGO_PKG_VERSION"));
+        // In a project's file only this eyelet may be named.
+        if !client.is_of_project() {
+            text = text.replace(eyelet_bin().to_str().unwrap(), server.to_str().unwrap());
+            (program, version) = ("/repo/server", "9");
+        }
         let path = client.put(&tree, &text);
         let result = setup(&tree, &[client.name, "--check"]);
-        let place = redact(&tree, path.to_str().unwrap());
-        let set_up =
-            format!("exit 0\n--- stdout\n{} is set up in {place}\n`/repo/server", client.name);
+        let (name, place) = (client.name, redact(&tree, path.to_str().unwrap()));
+        let set_up = format!("exit 0\n--- stdout\n{name} is set up in {place}\n`{program} ");
         assert!(result.starts_with(&set_up), "{result}");
-        assert!(result.ends_with("` answers as eyelet 9, protocol 2025-06-18\n"), "{result}");
+        let answers = format!("` answers as eyelet {version}, protocol 2025-06-18\n");
+        assert!(result.ends_with(&answers), "{result}");
     }
+}
+
+#[test]
+fn check_never_runs_a_program_that_a_project_names() {
+    let answer = r#"{"id":1,"result":{"protocolVersion":"1","serverInfo":{"name":"eyelet"}}}"#;
+    let mut results = String::new();
+    for (command, arguments) in [
+        ("./server", json!([])),
+        ("/bin/sh", json!(["-c", "touch ran"])),
+        ("eyelet", json!(["mcp"])),
+        ("/bin/eyelet", json!(["bash", "touch ran"])),
+        ("/bin/eyelet", json!(["call", "bash", r#"{"command":"touch ran"}"#])),
+        ("/bin/eyelet", json!(["__supervise"])),
+        ("/bin/eyelet", json!(["mcp", "--http", "127.0.0.1:0"])),
+    ] {
+        let tree = TempTree::new("");
+        let planted = server(&tree, &format!("touch ran; echo '{answer}'"));
+        fs::rename(&planted, tree.path().join("eyelet")).unwrap();
+        server(&tree, &format!("touch ran; echo '{answer}'"));
+        let program = command.replace("/bin/eyelet", eyelet_bin().to_str().unwrap());
+        let file = json!({"mcpServers": {"eyelet": {"command": program, "args": arguments}}});
+        tree.file(".mcp.json", file.to_string());
+        let path = format!("{}:/usr/bin:/bin", tree.str());
+        let mut check = testkit::cli::command(&tree);
+        let output = check.env("PATH", path).args(["setup", "claude-code", "--check"]).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(1), "{command} {arguments}");
+        assert!(!tree.path().join("ran").exists(), "{command} {arguments}");
+        results.push_str(&redact(&tree, &String::from_utf8(output.stderr).unwrap()));
+    }
+    expect![[r#"
+        eyelet: /repo/.mcp.json: `./server` is not this eyelet, and --check runs no other program of a project; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `/bin/sh -c touch ran` is not this eyelet, and --check runs no other program of a project; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `eyelet mcp` is not this eyelet, and --check runs no other program of a project; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `/bin/eyelet bash touch ran` does not start the server on stdin and stdout; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `/bin/eyelet call bash {"command":"touch ran"}` does not start the server on stdin and stdout; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `/bin/eyelet __supervise` does not start the server on stdin and stdout; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `/bin/eyelet mcp --http 127.0.0.1:0` does not start the server on stdin and stdout; run `eyelet setup claude-code --write`
+    "#]].assert_eq(&results);
+}
+
+#[test]
+fn check_passes_on_no_variables_of_a_project() {
+    let tree = TempTree::new("");
+    let program = eyelet_bin();
+    // With this variable the server would not start.
+    let variables = json!({"EYELET_SANDBOX": "nonsense"});
+    let entry = json!({"command": program, "args": ["mcp"], "env": variables});
+    let file = json!({"mcpServers": {"eyelet": entry}}).to_string();
+    tree.file(".mcp.json", &file);
+    let project = setup(&tree, &["claude-code", "--check"]);
+    fs::write(tree.beside().join(".claude.json"), &file).unwrap();
+    let user = setup(&tree, &["claude-code", "--check", "--scope", "user"]);
+    expect![[r#"
+        exit 0
+        --- stdout
+        claude-code is set up in /repo/.mcp.json
+        `/bin/eyelet mcp` answers as eyelet 0.2.0, protocol 2025-06-18
+        checked without the project's environment variables EYELET_SANDBOX; to remove them, run `eyelet setup claude-code --write`
+        exit 1
+        --- stderr
+        eyelet: claude-code is set up, but `/bin/eyelet mcp` exits: eyelet: EYELET_SANDBOX: invalid value 'nonsense' for '--sandbox <POLICY>' [possible values: off, read-only, workspace-write, full]
+    "#]].assert_eq(&format!("{project}{user}"));
 }
 
 #[test]
@@ -133,7 +202,8 @@ fn check_reports_why_the_server_does_not_answer() {
     ] {
         let tree = TempTree::new("");
         server(&tree, answer);
-        tree.file(".mcp.json", r#"{"mcpServers":{"eyelet":{"command":"./server"}}}"#);
+        let file = r#"{"mcpServers":{"eyelet":{"command":"./server"}}}"#;
+        fs::write(tree.beside().join(".claude.json"), file).unwrap();
         results.push_str(&setup(&tree, &["claude-code", "--check"]));
     }
     let tree = TempTree::new("");

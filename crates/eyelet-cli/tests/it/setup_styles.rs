@@ -50,16 +50,17 @@ fn json_styles_are_preserved() {
             "eyelet": {
               "type": "stdio",
               "command": "/bin/eyelet",
-              "args": ["mcp"]
+              "args": ["mcp"],
+              "timeout": 660000
             }
           }
         }<no newline>
         == claude-code
-        {"mcpServers":{"a":{}, "eyelet": {"type":"stdio","command":"/bin/eyelet","args":["mcp"]}},"z":[1]}<no newline>
+        {"mcpServers":{"a":{}, "eyelet": {"type":"stdio","command":"/bin/eyelet","args":["mcp"],"timeout":660000}},"z":[1]}<no newline>
         == claude-code
-        {"mcpServers": { "a": {}, "eyelet": {"type":"stdio","command":"/bin/eyelet","args":["mcp"]} , } }
+        {"mcpServers": { "a": {}, "eyelet": {"type":"stdio","command":"/bin/eyelet","args":["mcp"],"timeout":660000} , } }
         == claude-code
-        {"a":1e400, "b": 123456789012345678901234567890, "mcpServers": {"eyelet":{"type":"stdio","command":"/bin/eyelet","args":["mcp"]}}}<no newline>
+        {"a":1e400, "b": 123456789012345678901234567890, "mcpServers": {"eyelet":{"type":"stdio","command":"/bin/eyelet","args":["mcp"],"timeout":660000}}}<no newline>
         == claude-code
         // only this
         {
@@ -67,7 +68,8 @@ fn json_styles_are_preserved() {
             "eyelet": {
               "type": "stdio",
               "command": "/bin/eyelet",
-              "args": ["mcp"]
+              "args": ["mcp"],
+              "timeout": 660000
             }
           }
         }
@@ -78,7 +80,8 @@ fn json_styles_are_preserved() {
         		"eyelet": {<CR>
         			"type": "stdio",<CR>
         			"command": "/bin/eyelet",<CR>
-        			"args": ["mcp"]<CR>
+        			"args": ["mcp"],<CR>
+        			"timeout": 660000<CR>
         		}<CR>
         	}<CR>
         }<CR>
@@ -90,6 +93,7 @@ fn json_styles_are_preserved() {
         			"type": "stdio",
         			"command": "/bin/eyelet",
         			"args": ["mcp"],
+        			"timeout": 660000,
         		},
         	},
         }<no newline>
@@ -99,7 +103,8 @@ fn json_styles_are_preserved() {
             "eyelet": {
               "type": "stdio",
               "command": "/bin/eyelet",
-              "args": ["mcp"]
+              "args": ["mcp"],
+              "timeout": 660000
             }
           }
         }
@@ -118,7 +123,7 @@ fn toml_styles_are_preserved() {
     let all: String = styles.iter().map(|style| merged("codex", style)).collect();
     expect![[r#"
         == codex
-        mcp_servers = { a = { command = "x" } , eyelet = { command = "/bin/eyelet", args = ["mcp"] } } # c
+        mcp_servers = { a = { command = "x" } , eyelet = { command = "/bin/eyelet", args = ["mcp"], tool_timeout_sec = 660 } } # c
         [tui]
         == codex
         mcp_servers.a.command = "x"
@@ -127,6 +132,7 @@ fn toml_styles_are_preserved() {
         [mcp_servers.eyelet]
         command = "/bin/eyelet"
         args = ["mcp"]
+        tool_timeout_sec = 660
         == codex
         [mcp_servers]<CR>
         [mcp_servers.a]<CR>
@@ -135,6 +141,7 @@ fn toml_styles_are_preserved() {
         [mcp_servers.eyelet]<CR>
         command = "/bin/eyelet"<CR>
         args = ["mcp"]<CR>
+        tool_timeout_sec = 660<CR>
         <CR>
         [z]<CR>
         # end<no newline>
@@ -143,6 +150,7 @@ fn toml_styles_are_preserved() {
         [mcp_servers.eyelet]
         command = "/bin/eyelet"
         args = ["mcp"]
+        tool_timeout_sec = 660
         == codex
         [z]
         a=2026-01-01
@@ -153,6 +161,7 @@ fn toml_styles_are_preserved() {
         [mcp_servers.eyelet]
         command = "/bin/eyelet"
         args = ["mcp"]
+        tool_timeout_sec = 660
     "#]].assert_eq(&all);
 }
 
@@ -167,7 +176,8 @@ fn null_servers_are_replaced() {
             "eyelet": {
               "type": "stdio",
               "command": "/bin/eyelet",
-              "args": ["mcp"]
+              "args": ["mcp"],
+              "timeout": 660000
             }
           }}
     "#]]

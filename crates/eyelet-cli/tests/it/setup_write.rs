@@ -44,7 +44,8 @@ fn write_keeps_the_rest_of_the_file() {
                 "eyelet": {
                     "type": "stdio",
                     "command": "/bin/eyelet",
-                    "args": ["mcp"]
+                    "args": ["mcp"],
+                    "timeout": 660000
                 }
         == claude-desktop
                 "eyelet": {
@@ -56,10 +57,12 @@ fn write_keeps_the_rest_of_the_file() {
         [mcp_servers.eyelet]
         command = "/bin/eyelet"
         args = ["mcp"]
+        tool_timeout_sec = 660
         == gemini-cli
                 "eyelet": {
                     "command": "/bin/eyelet",
-                    "args": ["mcp"]
+                    "args": ["mcp"],
+                    "timeout": 660000
                 }
         == cursor
                 "eyelet": {
@@ -77,18 +80,21 @@ fn write_keeps_the_rest_of_the_file() {
                     "type": "local",
                     "command": "/bin/eyelet",
                     "args": ["mcp"],
-                    "tools": ["*"]
+                    "tools": ["*"],
+                    "timeout": 660000
                 }
         == opencode
                 "eyelet": {
                     "type": "local",
                     "command": ["/bin/eyelet", "mcp"],
-                    "enabled": true
+                    "enabled": true,
+                    "timeout": 660000
                 }
         == zed
                 "eyelet": {
                     "command": "/bin/eyelet",
-                    "args": ["mcp"]
+                    "args": ["mcp"],
+                    "timeout": 660
                 }
         == windsurf
                 "eyelet": {
@@ -121,7 +127,7 @@ fn write_corrects_an_old_entry_and_keeps_added_fields() {
     let old = [
         (
             "claude-code",
-            "{\"mcpServers\": {\"eyelet\": { /* mine */ \"command\": \"/old\", \"env\": {\"A\": \"1\"} }}}",
+            "{\"mcpServers\": {\"eyelet\": { /* mine */ \"command\": \"/old\", \"timeout\": 5 }}}",
         ),
         (
             "codex",
@@ -143,17 +149,164 @@ fn write_corrects_an_old_entry_and_keeps_added_fields() {
     }
     expect![[r#"
         == claude-code
-        {"mcpServers": {"eyelet": { /* mine */ "command": "/bin/eyelet", "env": {"A": "1"}, "type": "stdio", "args": ["mcp"] }}}
+        {"mcpServers": {"eyelet": { /* mine */ "command": "/bin/eyelet", "timeout": 660000, "type": "stdio", "args": ["mcp"] }}}
         == codex
         [mcp_servers.eyelet] # mine
         command = "/bin/eyelet" # this one
         startup_timeout_sec = 5
         args = ["mcp"]
+        tool_timeout_sec = 660
 
         == opencode
-        {"mcp":{"eyelet":{"enabled":false,"type":"local","command":["/bin/eyelet", "mcp"]}}}
+        {"mcp":{"eyelet":{"enabled":false,"type":"local","command":["/bin/eyelet", "mcp"], "timeout": 660000}}}
     "#]]
     .assert_eq(&result);
+}
+
+#[test]
+fn write_removes_variables_from_a_projects_entry_and_prints_them() {
+    let old = [
+        (
+            "claude-code",
+            ".mcp.json",
+            "{\"mcpServers\": {\"eyelet\": {\"env\": {\"LD_PRELOAD\": \"./x.so\", \"PATH\": \".\"}, \"command\": \"/old\"}}}",
+        ),
+        (
+            "vscode",
+            ".vscode/mcp.json",
+            "{\n  \"servers\": {\n    \"eyelet\": {\n      \"envFile\": \".env\", // here\n      \"env\": {\n        \"EYELET_SANDBOX\": \"full\"\n      }\n    },\n    \"other\": { \"env\": { \"A\": \"1\" } }\n  }\n}\n",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.eyelet]\ncommand = \"/old\"\n\n[mcp_servers.eyelet.env]\nXDG_CONFIG_HOME = \".\"\n\n[mcp_servers.other.env]\nA = \"1\"\n",
+        ),
+        (
+            "opencode",
+            "opencode.json",
+            "{\"mcp\":{\"eyelet\":{\"type\":\"local\",\"environment\":{\"HOME\":\".\\n\"},\"command\":[]}}}",
+        ),
+    ];
+    let mut result = String::new();
+    for (name, file, text) in old {
+        let tree = TempTree::new("");
+        let path = tree.file(file, text);
+        result.push_str(&format!("== {name}\n"));
+        result.push_str(&setup(&tree, &[name, "--write", "--scope", "project"]));
+        result.push_str(&redact(&tree, &fs::read_to_string(&path).unwrap()));
+        let again = setup(&tree, &[name, "--write", "--scope", "project"]);
+        assert!(again.contains("already has the entry"), "{again}");
+    }
+    expect![[r#"
+        == claude-code
+        exit 0
+        --- stdout
+        @@ -2,5 +2,6 @@
+        -  "env": {
+        -    "LD_PRELOAD": "./x.so",
+        -    "PATH": "."
+        -  },
+        -  "command": "/old"
+        +  "command": "/bin/eyelet",
+        +  "type": "stdio",
+        +  "args": [
+        +    "mcp"
+        +  ],
+        +  "timeout": 660000
+        changed the entry in /repo/.mcp.json; the old file is saved to /repo/.mcp.json.eyelet-backup
+        --- stderr
+        Removed the environment variables of the project's entry: LD_PRELOAD, PATH
+        Claude Code asks for your approval once before it starts a server that a project configures.
+        {"mcpServers": {"eyelet": { "command": "/bin/eyelet", "type": "stdio", "args": ["mcp"], "timeout": 660000}}}== vscode
+        exit 0
+        --- stdout
+        @@ -4,4 +4,3 @@
+        -      "envFile": ".env", // here
+        -      "env": {
+        -        "EYELET_SANDBOX": "full"
+        -      }
+        +      "type": "stdio",
+        +      "command": "/bin/eyelet",
+        +      "args": ["mcp", "--root", "${workspaceFolder}"]
+        added the entry to /repo/.vscode/mcp.json; the old file is saved to /repo/.vscode/mcp.json.eyelet-backup
+        --- stderr
+        Removed the environment variables of the project's entry: EYELET_SANDBOX, envFile ".env"
+        VS Code asks once whether to trust the server.
+        {
+          "servers": {
+            "eyelet": {
+              "type": "stdio",
+              "command": "/bin/eyelet",
+              "args": ["mcp", "--root", "${workspaceFolder}"]
+            },
+            "other": { "env": { "A": "1" } }
+          }
+        }
+        == codex
+        exit 0
+        --- stdout
+        @@ -2,4 +2,3 @@
+        -command = "/old"
+        -
+        -[mcp_servers.eyelet.env]
+        -XDG_CONFIG_HOME = "."
+        +command = "/bin/eyelet"
+        +args = ["mcp"]
+        +tool_timeout_sec = 660
+        changed the entry in /repo/.codex/config.toml; the old file is saved to /repo/.codex/config.toml.eyelet-backup
+        --- stderr
+        Removed the environment variables of the project's entry: XDG_CONFIG_HOME
+        Codex reads a project's config file only if the project is trusted.
+        [mcp_servers.eyelet]
+        command = "/bin/eyelet"
+        args = ["mcp"]
+        tool_timeout_sec = 660
+
+        [mcp_servers.other.env]
+        A = "1"
+        == opencode
+        exit 0
+        --- stdout
+        @@ -3,4 +3,6 @@
+        -  "environment": {
+        -    "HOME": ".\n"
+        -  },
+        -  "command": []
+        +  "command": [
+        +    "/bin/eyelet",
+        +    "mcp"
+        +  ],
+        +  "enabled": true,
+        +  "timeout": 660000
+        added the entry to /repo/opencode.json; the old file is saved to /repo/opencode.json.eyelet-backup
+        --- stderr
+        Removed the environment variables of the project's entry: HOME
+        {"mcp":{"eyelet":{"type":"local","command":["/bin/eyelet", "mcp"], "enabled": true, "timeout": 660000}}}"#]].assert_eq(&result);
+}
+
+#[test]
+fn write_keeps_the_variables_in_a_users_file() {
+    for (name, file, text) in [
+        (
+            "claude-code",
+            ".claude.json",
+            "{\"mcpServers\": {\"eyelet\": {\"env\": {\"PATH\": \"/x\", \"EYELET_DENY\": \"a\"}}}}",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.eyelet.env]\nPATH = \"/x\"\nEYELET_DENY = \"a\"\n",
+        ),
+    ] {
+        let tree = TempTree::new("");
+        let path = tree.beside().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        let result = setup(&tree, &[name, "--write", "--scope", "user"]);
+        assert!(result.contains("added the entry") && !result.contains("PATH"), "{result}");
+        let written = fs::read_to_string(&path).unwrap();
+        assert!(written.contains("PATH") && written.contains("EYELET_DENY"), "{written}");
+    }
 }
 
 #[test]
@@ -260,6 +413,15 @@ fn write_keeps_permissions_symlinks_and_older_backups() {
     expect![[r#"
         exit 0
         --- stdout
+        @@ -0,0 +1,8 @@
+        +{
+        +  "type": "stdio",
+        +  "command": "/bin/eyelet",
+        +  "args": [
+        +    "mcp"
+        +  ],
+        +  "timeout": 660000
+        +}
         added the entry to /repo/.mcp.json; the old file is saved to /repo/real/mcp.json.eyelet-backup-2
         --- stderr
         Claude Code asks for your approval once before it starts a server that a project configures.

@@ -58,6 +58,59 @@ fn listing_has_colours() {
 }
 
 #[test]
+fn search_prints_lines_in_colour() {
+    let tree = TempTree::new(
+        r"src/a.rs = one\ntwo foo and foo\nthree
+        b.txt",
+    );
+    tree.file("b.txt", "foo \u{1b}[2J\n");
+    tree.modified("src/a.rs", 2);
+    tree.modified("b.txt", 1);
+    let search = |flags: &[&str]| {
+        let mut command = command(&tree);
+        command.env("TERM", "xterm").args(["grep-files", "foo"]).args(flags);
+        tree.redact(&on_a_terminal(&mut command))
+    };
+    expect![[r#"
+        ESC[35msrc/a.rsESC[0m
+        ESC[32m2:ESC[0mtwo ESC[1mESC[31mfooESC[0m and ESC[1mESC[31mfooESC[0m
+
+        ESC[35mb.txtESC[0m
+        ESC[32m1:ESC[0mESC[1mESC[31mfooESC[0m \u{1b}[2J
+    "#]]
+    .assert_eq(&search(&[]));
+    expect![[r#"
+        ESC[32m1-ESC[0mone
+        ESC[32m2:ESC[0mtwo ESC[1mESC[31mfooESC[0m and ESC[1mESC[31mfooESC[0m
+        ESC[32m3-ESC[0mthree
+    "#]]
+    .assert_eq(&search(&["src/a.rs", "-C1"]));
+    expect![[r#"
+        ESC[35msrc/a.rsESC[0m:1
+        ESC[35mb.txtESC[0m:1
+    "#]]
+    .assert_eq(&search(&["-c"]));
+    expect![[r#"
+        /repo/src/a.rs
+        /repo/b.txt
+    "#]]
+    .assert_eq(&search(&["-l"]));
+}
+
+#[test]
+fn colour_depends_on_the_kind_and_not_on_the_name() {
+    let tree = TempTree::new("");
+    tree.file("file@", "");
+    let shown =
+        on_a_terminal(command(&tree).env("TERM", "xterm").args(["list-dir", "--limit", "1"]));
+    expect![[r#"
+        Absolute path: /repo
+        file@
+    "#]]
+    .assert_eq(&tree.redact(&shown));
+}
+
+#[test]
 fn no_color_and_dumb_terminals_disable_colours() {
     let tree = tree();
     let expected = expect![[r#"

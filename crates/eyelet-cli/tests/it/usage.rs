@@ -38,6 +38,7 @@ fn invalid_command_line_is_reported_in_one_line() {
         &["--root", "gone", "call", "read", "{}"],
         &["--root", "a.txt", "read", "a.txt"],
         &["--spill-bytes", "0", "limits"],
+        &["--memory", "0", "limits"],
         &["read", "a\u{1b}[31m", "\u{202e}\n"],
     ];
     let mut results = String::new();
@@ -51,7 +52,7 @@ fn invalid_command_line_is_reported_in_one_line() {
 
           no command given; run `eyelet help` to list the commands
         --cwd .
-          'eyelet' requires a subcommand but one was not provided [subcommands: call, list-dir, grep-files, read, bash, mcp, tools, limits, doctor, setup, config, completions, man, help]; usage: eyelet [OPTIONS] <COMMAND>
+          'eyelet' requires a subcommand but one was not provided [subcommands: call, list-dir, find-files, grep-files, read, bash, mcp, tools, limits, doctor, setup, config, completions, man, help]; usage: eyelet [OPTIONS] <COMMAND>
         lst-dir
           unrecognized subcommand 'lst-dir'; a similar subcommand exists: 'list-dir'; usage: eyelet [OPTIONS] <COMMAND>
         list-dir --limt 3
@@ -102,6 +103,8 @@ fn invalid_command_line_is_reported_in_one_line() {
           --root: cannot open the directory `a.txt`: Not a directory (os error 20)
         --spill-bytes 0 limits
           invalid value '0' for '--spill-bytes <N>': 0 is not in 1..18446744073709551615; see `--help`
+        --memory 0 limits
+          invalid value '0' for '--memory <SIZE>': expected a size such as 4G or 512M, or a percentage from 1% to 100%; see `--help`
         read a\u{1b}[31m \u{202e}\n
           unexpected argument '\u{202e} ' found; usage: eyelet read [OPTIONS] <FILE>
     "#]].assert_eq(&results);

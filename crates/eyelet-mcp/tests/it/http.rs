@@ -1,124 +1,17 @@
 //! `eyelet mcp --http`: access control, limits and shutdown.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use testkit::TempTree;
-use testkit::cli::{command, eyelet};
+use testkit::cli::eyelet;
 use testkit::mcp_client::{LONG, WRONG_ARGUMENTS, output_directories};
 
-struct Server {
-    child: Child,
-    address: String,
-    token: String,
-}
-
-impl Server {
-    fn start(tree: &TempTree) -> Server {
-        let mut child = command(tree)
-            .args(["mcp", "--sandbox", "full", "--http", "127.0.0.1:0"])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-        let url = lines.next().unwrap();
-        let address = url.strip_prefix("eyelet serves MCP at http://").unwrap();
-        let address = address.strip_suffix("/mcp").unwrap().to_owned();
-        let token = lines.next().unwrap();
-        let token = token.strip_prefix("Authorization: Bearer ").unwrap().to_owned();
-        Server { child, address, token }
-    }
-
-    /// Sends one request. Returns its status and the whole response.
-    fn send(&self, head: &str, headers: &[&str], body: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let mut request = format!("{head} HTTP/1.1\r\nConnection: close\r\n");
-        for header in headers {
-            request.push_str(&format!("{header}\r\n"));
-        }
-        request.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
-        stream.write_all(request.as_bytes()).unwrap();
-        // The server may refuse the request before it reads the body.
-        let _ = stream.write_all(body.as_bytes());
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8(answer).unwrap();
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
-        (status.unwrap_or_else(|| panic!("no answer: {answer}")), answer)
-    }
-
-    fn host(&self) -> String {
-        format!("Host: {}", self.address)
-    }
-
-    fn bearer(&self) -> String {
-        format!("Authorization: Bearer {}", self.token)
-    }
-
-    fn post(&self, headers: &[&str], body: &str) -> (u16, String) {
-        let mut all =
-            vec!["Content-Type: application/json", "Accept: application/json, text/event-stream"];
-        all.extend(headers);
-        self.send("POST /mcp", &all, body)
-    }
-
-    /// A valid call; fails unless it is answered.
-    fn check_alive(&self) -> String {
-        self.read(r#"{"path": "notes.txt"}"#)
-    }
-
-    /// A call of `read` with these arguments, unchanged.
-    fn read(&self, arguments: &str) -> String {
-        let headers = self.call_headers("read");
-        let headers: Vec<_> = headers.iter().map(String::as_str).collect();
-        let (status, answer) = self.post(&headers, &call("read", arguments));
-        assert_eq!(status, 200, "{answer}");
-        answer
-    }
-
-    fn call_headers(&self, tool: &str) -> [String; 5] {
-        [
-            self.host(),
-            self.bearer(),
-            "MCP-Protocol-Version: 2026-07-28".to_owned(),
-            "Mcp-Method: tools/call".to_owned(),
-            format!("Mcp-Name: {tool}"),
-        ]
-    }
-
-    /// Starts a call of `bash` without reading the answer.
-    fn start_call(&self, command: &str) -> TcpStream {
-        let body = call("bash", &json!({"command": command}).to_string());
-        let head = [
-            "POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\n",
-            "Accept: application/json, text/event-stream\r\n",
-            &self.call_headers("bash").join("\r\n"),
-            &format!("\r\nContent-Length: {}\r\n\r\n", body.len()),
-        ];
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.write_all((head.concat() + &body).as_bytes()).unwrap();
-        stream
-    }
-}
-
-/// A call in the newest protocol version, with the arguments unchanged.
-fn call(tool: &str, arguments: &str) -> String {
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {}
-    });
-    format!(
-        r#"{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params":
-            {{"_meta": {meta}, "name": "{tool}", "arguments": {arguments}}}}}"#
-    )
-}
+use crate::http_client::{Server, call};
 
 /// Waits until the condition holds.
 fn wait_until(condition: impl Fn() -> bool) {
@@ -126,13 +19,6 @@ fn wait_until(condition: impl Fn() -> bool) {
     while !condition() {
         assert!(start.elapsed() < LONG);
         std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -301,6 +187,18 @@ fn non_loopback_addresses_require_allow_remote() {
 }
 
 #[test]
+fn the_token_file_is_denied_to_the_tools() {
+    let tree = tree();
+    let token = "0123456789abcdef0123456789abcdef";
+    let file = tree.file("token", token);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let server = Server::with_token_of(&tree, &file, token);
+    let answer = server.read(r#"{"path": "token"}"#);
+    assert!(answer.contains("is denied") && !answer.contains(token), "{answer}");
+    assert!(server.check_alive().contains("one"));
+}
+
+#[test]
 fn a_token_file_must_be_private() {
     let tree = tree();
     let file = tree.file("token", "0123456789abcdef0123456789abcdef\n");
@@ -311,4 +209,26 @@ fn a_token_file_must_be_private() {
     tree.file("token", "short");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert!(eyelet(&tree, flags).contains("at least 16 printable"), "{}", eyelet(&tree, flags));
+}
+
+#[test]
+fn host_names_that_the_operator_lists_are_accepted() {
+    let tree = tree();
+    let flags =
+        ["--sandbox", "full", "--http-host", "agents.example", "--http-host", "compose-service"];
+    let server = Server::start_with(&tree, &flags);
+    for (host, expected) in [
+        ("agents.example", 200),
+        ("AGENTS.example:443", 200),
+        ("compose-service:8700", 200),
+        ("localhost", 200),
+        ("agents.example.evil", 403),
+        ("evil.example", 403),
+        ("", 403),
+    ] {
+        let (status, answer) = server.send("GET /healthz", &[&format!("Host: {host}")], "");
+        assert_eq!(status, expected, "{host}: {answer}");
+    }
+    let text = eyelet(&tree, ["mcp", "--http", "127.0.0.1:0", "--http-host", "http://a"]);
+    assert!(text.starts_with("exit 2") && text.contains("not a host name"), "{text}");
 }

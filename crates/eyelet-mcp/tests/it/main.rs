@@ -3,7 +3,11 @@
 // Lints then treat the helpers here as test code.
 #![cfg(test)]
 
+mod helper_programs;
 mod http;
+mod http_client;
+mod http_sessions;
 mod progress;
+mod roots;
 mod session;
 mod stdio;

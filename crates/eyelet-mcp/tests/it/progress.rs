@@ -47,7 +47,7 @@ fn progress_without_a_count_reports_only_seconds() {
     std::fs::set_permissions(&slow, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", tree.at("bin"));
     let mut start = command(&tree);
-    start.env("PATH", path).args(["mcp", "--search-engine", "rg"]);
+    start.env("PATH", path).args(["mcp", "--sandbox", "full", "--search-engine", "rg"]);
     let mut server = Server::run(&mut start);
     server.initialize("test", &json!({}));
     server.send(

@@ -1,4 +1,4 @@
-//! `eyelet mcp` as a client sees it: both handshakes, tools, replies, roots.
+//! `eyelet mcp` as a client sees it: both handshakes, tools, replies.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn tree() -> TempTree {
 }
 
 /// The metadata that the newest protocol version requires in every request.
-fn meta(client: &str, capabilities: Value) -> Value {
+pub(crate) fn meta(client: &str, capabilities: Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": client, "version": "1"},
@@ -52,28 +52,78 @@ fn the_newest_protocol_version_starts_with_discover() {
     assert_eq!(text_of(&server.request("tools/call", params)), "[lines 1-1 of 1]\none");
 }
 
+/// The instructions of a server with these flags.
+fn instructions(tree: &TempTree, flags: &[&str], capabilities: &Value) -> String {
+    let mut server = Server::run(command(tree).arg("mcp").args(flags));
+    let answer = server.initialize("test", capabilities);
+    tree.redact(answer["result"]["instructions"].as_str().unwrap())
+}
+
 #[test]
-fn the_instructions_name_the_working_directory() {
+fn the_instructions_say_what_commands_may_do() {
     let tree = tree();
-    let mut server = Server::start(&tree, &[]);
-    let answer = server.initialize("test", &json!({}));
-    let text = answer["result"]["instructions"].as_str().unwrap();
+    let text = instructions(&tree, &["--root", "."], &json!({}));
     expect![[r#"
         Tools to list, search and read files and to run commands. Every reply has a size limit. Truncated replies say so and give the offset, column or file to continue from.
-        Working directory: /repo"#]]
-    .assert_eq(&tree.redact(text));
+        Commands run in a sandbox without network access and can write only to the project and $TMPDIR. cd and export do not persist between calls.
+        Working directory: /repo"#]].assert_eq(&text);
+    for (flags, expected) in [
+        (vec!["--sandbox", "full"], "Commands run without a sandbox. cd and export do not persist"),
+        (vec!["--network"], "in a sandbox with network access and can write only to the project"),
+        (vec!["--sandbox", "read-only"], "without network access and can write only to $TMPDIR."),
+    ] {
+        let text = instructions(&tree, &flags, &json!({}));
+        assert!(text.contains(expected), "{text}");
+        let mut server = Server::run(command(&tree).arg("mcp").args(&flags));
+        server.initialize("test", &json!({}));
+        let answer = server.request("tools/list", json!({}));
+        let bash = answer["result"]["tools"].as_array().unwrap().last().unwrap().clone();
+        assert!(bash["description"].as_str().unwrap().contains(expected), "{bash}");
+    }
+    for flags in [["--sandbox", "off"], ["--tools", "read"]] {
+        let text = instructions(&tree, &flags, &json!({}));
+        assert!(!text.contains("Commands"), "{text}");
+    }
+}
+
+#[test]
+fn the_instructions_name_the_working_directory_only_with_root() {
+    let tree = TempTree::new("sub/notes.txt = one");
+    let named = |flags: &[&str]| {
+        let text = instructions(&tree, flags, &json!({"roots": {}}));
+        text.lines().find_map(|line| line.strip_prefix("Working directory: ").map(str::to_owned))
+    };
+    assert_eq!(named(&["--root", "."]).as_deref(), Some("/repo"));
+    // Commands run in the first root if the server was started elsewhere.
+    assert_eq!(named(&["--root", "sub"]).as_deref(), Some("/repo/sub"));
+    assert_eq!(named(&["--root", ".", "--cwd", "sub"]).as_deref(), Some("/repo/sub"));
+    assert_eq!(named(&[]), None);
+    assert_eq!(named(&["--cwd", "sub"]), None);
 }
 
 #[test]
 fn tools_list_matches_eyelet_tools() {
     let tree = tree();
-    let mut server = Server::initialized(&tree, &[], "test");
-    let answer = server.request("tools/list", json!({}));
-    let printed = command(&tree).args(["tools", "--format", "mcp"]).output().unwrap().stdout;
-    let printed: Value = serde_json::from_slice(&printed).unwrap();
-    assert_eq!(answer["result"]["tools"], printed);
+    let mut printed = Value::Null;
+    for flags in [
+        vec![],
+        vec!["--sandbox", "full"],
+        vec!["--sandbox", "off"],
+        vec!["--network"],
+        vec!["--tools", "read,bash", "--sandbox", "read-only"],
+        vec!["--root", "."],
+    ] {
+        let mut server = Server::run(command(&tree).arg("mcp").args(&flags));
+        server.initialize("test", &json!({}));
+        let answer = server.request("tools/list", json!({}));
+        let output =
+            command(&tree).args(["tools", "--format", "mcp"]).args(&flags).output().unwrap();
+        printed = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["result"]["tools"], printed, "{flags:?}");
+        assert!(!printed.to_string().contains(tree.str()), "{flags:?}");
+    }
     assert_eq!(
-        printed[3]["annotations"],
+        printed[4]["annotations"],
         json!({
             "title": "Run a command", "readOnlyHint": false, "destructiveHint": true,
             "idempotentHint": false, "openWorldHint": true
@@ -94,13 +144,13 @@ fn offered(flags: &[&str]) -> Vec<String> {
 
 #[test]
 fn tools_flag_limits_the_offered_tools() {
-    assert_eq!(offered(&[]), ["list_dir", "grep_files", "read", "bash"]);
+    assert_eq!(offered(&[]), ["list_dir", "find_files", "grep_files", "read", "bash"]);
     assert_eq!(offered(&["--tools", "read,list_dir"]), ["list_dir", "read"]);
-    assert_eq!(offered(&["--sandbox", "off"]), ["list_dir", "grep_files", "read"]);
+    assert_eq!(offered(&["--sandbox", "off"]), ["list_dir", "find_files", "grep_files", "read"]);
     expect![[r#"
         exit 2
         --- stderr
-        eyelet: --tools: unknown tool `reed`; known tools: list_dir, grep_files, read, bash
+        eyelet: --tools: unknown tool `reed`; known tools: list_dir, find_files, grep_files, read, bash
     "#]]
     .assert_eq(&eyelet(&tree(), ["mcp", "--tools", "reed"]));
     let tree = tree();
@@ -127,7 +177,7 @@ fn a_search_that_finds_nothing_is_an_ordinary_reply() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "test");
     let text = server.text("grep_files", json!({"pattern": "nowhere at all"}));
-    assert_eq!(text, "No matches found.");
+    assert!(text.starts_with("No matches found.\n[searched "), "{text}");
 }
 
 #[test]
@@ -143,15 +193,15 @@ fn a_tool_error_is_one_short_sentence() {
 #[test]
 fn an_image_reply_has_a_text_line_and_an_image_block() {
     let tree = tree();
-    let png = b"\x89PNG\r\n\x1a\n and more";
-    tree.file("a.png", png);
+    let png = testkit::png(3, 2);
+    tree.file("a.png", &png);
     let mut server = Server::initialized(&tree, &[], "test");
     let answer = server.call("read", json!({"path": "a.png"}));
     assert_eq!(
         answer["result"]["content"],
         json!([
-            {"type": "text", "text": format!("[image a.png; image/png; {} bytes]", png.len())},
-            {"type": "image", "data": testkit::base64(png), "mimeType": "image/png"}
+            {"type": "text", "text": "[image a.png; 3x2]"},
+            {"type": "image", "data": testkit::base64(&png), "mimeType": "image/png"}
         ])
     );
 }
@@ -205,6 +255,31 @@ fn the_reply_budget_depends_on_the_client() {
 }
 
 #[test]
+fn the_header_names_the_flag_that_allows_what_was_blocked() {
+    let tree = tree();
+    let arguments = json!({"command": "touch /var/tmp/eyelet-test-never-made"});
+    for (flags, is_envelope) in [(&[][..], false), (&["--reply", "envelope"], true)] {
+        let mut server = Server::run(command(&tree).arg("mcp").args(flags));
+        server.initialize("test", &json!({}));
+        let text = text_of(&server.call("bash", arguments.clone()));
+        assert!(text.contains("allow with --writable"), "{text}");
+        assert!(text.contains("sandbox probably blocked: write "), "{text}");
+        assert_eq!(text.contains("\"sandbox_hint\""), is_envelope, "{text}");
+    }
+}
+
+#[test]
+#[ignore = "extended: takes almost four minutes"]
+fn commands_end_before_claude_desktop_drops_their_reply() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "claude-ai");
+    let command = json!({"command": "echo started; sleep 500", "timeout_secs": 600});
+    server.send_call("bash", command);
+    let text = text_of(&server.message_within(std::time::Duration::from_secs(300)));
+    assert!(text.contains("timed out after 230 s") && text.contains("started"), "{text}");
+}
+
+#[test]
 fn the_newest_protocol_names_the_client_with_each_request() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);
@@ -234,96 +309,14 @@ fn reply_bytes_sets_the_budget_and_informs_claude_code() {
     let long_output = json!({"command": "yes 01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 | head -9999"});
     let bytes = server.text("bash", long_output).len();
     assert!(bytes > 190_000 && bytes <= 200_000, "{bytes}");
+    // The definitions may be cached for all clients.
     let mut server = Server::initialized(&tree, &["--reply-bytes", "200000"], "opencode");
-    assert!(server.request("tools/list", json!({}))["result"]["tools"][0]["_meta"].is_null());
+    assert_eq!(
+        server.request("tools/list", json!({}))["result"]["tools"],
+        tools["result"]["tools"]
+    );
     let refused = eyelet(&tree, ["mcp", "--reply-bytes", "4095"]);
     assert!(refused.contains("expected a whole number of at least 4096"), "{refused}");
-}
-
-#[test]
-fn without_a_project_no_path_is_accessible_until_a_root_is_given() {
-    let tree = tree();
-    for cwd in [std::path::Path::new("/"), &tree.beside()] {
-        let mut server = Server::run(command(&tree).arg("mcp").current_dir(cwd));
-        server.initialize("test", &json!({}));
-        let text = server.error("read", json!({"path": tree.at("notes.txt")}));
-        assert!(
-            text.contains("is not accessible: no roots are configured; restart with --root DIR or"),
-            "{text}"
-        );
-        let mut server =
-            Server::run(command(&tree).args(["mcp", "--root", tree.str()]).current_dir(cwd));
-        server.initialize("test", &json!({}));
-        assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
-    }
-}
-
-/// Answers the server's request for the client's roots.
-fn answer_roots(server: &mut Server, uris: &[String]) {
-    let request = server.message();
-    assert_eq!(request["method"], "roots/list", "{request}");
-    let roots: Vec<_> = uris.iter().map(|uri| json!({"uri": uri})).collect();
-    let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": {"roots": roots}});
-    server.line(answer.to_string());
-}
-
-#[test]
-fn client_roots_narrow_the_configured_roots() {
-    let tree = tree();
-    let mut server = Server::start(&tree, &[]);
-    server.initialize("test", &json!({"roots": {"listChanged": true}}));
-    answer_roots(&mut server, &[format!("file://{}/%73rc", tree.str())]);
-    assert_eq!(server.text("read", json!({"path": "main.rs"})), "[lines 1-1 of 1]\nfn main() {}");
-    let outside = server.error("read", json!({"path": tree.at("notes.txt")}));
-    assert!(outside.contains("is outside the roots"), "{outside}");
-    server.notify("notifications/roots/list_changed", json!({}));
-    let id = server.send_call("read", json!({"path": tree.at("notes.txt")}));
-    answer_roots(&mut server, &["http://localhost/".to_owned(), format!("file://{}", tree.str())]);
-    let answer = server.message();
-    assert_eq!(answer["id"], id);
-    assert_eq!(text_of(&answer), "[lines 1-1 of 1]\none");
-    server.notify("notifications/roots/list_changed", json!({}));
-    server.send_call("read", json!({"path": "/etc/passwd"}));
-    answer_roots(&mut server, &["file:///etc".to_owned()]);
-    let answer = server.message();
-    assert_eq!(answer["result"]["isError"], true, "{answer}");
-}
-
-#[test]
-fn client_roots_apply_alone_if_none_are_configured() {
-    let tree = tree();
-    let mut server = Server::run(command(&tree).arg("mcp").current_dir("/"));
-    server.initialize("test", &json!({"roots": {}}));
-    answer_roots(&mut server, &[format!("file://{}", tree.str())]);
-    assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
-    assert!(server.error("read", json!({"path": "/etc/passwd"})).contains("outside the roots"));
-}
-
-#[test]
-fn the_newest_protocol_requests_roots_in_the_result() {
-    let tree = tree();
-    let mut server = Server::start(&tree, &[]);
-    let mut params = json!({
-        "_meta": meta("claude-code", json!({"roots": {}})), "name": "read",
-        "arguments": {"path": tree.at("notes.txt")}
-    });
-    let answer = server.request("tools/call", params.clone());
-    assert_eq!(answer["result"]["resultType"], "input_required");
-    assert_eq!(answer["result"]["inputRequests"]["roots"]["method"], "roots/list");
-    params["inputResponses"] =
-        json!({"roots": {"roots": [{"uri": format!("file://{}/src", tree.str())}]}});
-    let answer = server.request("tools/call", params);
-    assert_eq!(answer["result"]["isError"], true, "{answer}");
-    assert!(answer.to_string().contains("outside the roots"));
-}
-
-#[test]
-fn a_client_that_does_not_list_its_roots_is_served() {
-    let tree = tree();
-    let mut server = Server::start(&tree, &[]);
-    server.initialize("test", &json!({"roots": {}}));
-    assert_eq!(server.message()["method"], "roots/list");
-    assert_eq!(server.text("read", json!({"path": "notes.txt"})), "[lines 1-1 of 1]\none");
 }
 
 #[test]
@@ -340,5 +333,22 @@ fn commands_are_sandboxed_by_default() {
         assert!(text.starts_with("[exit 1; "), "{text}");
         assert_eq!(tree.path().join("pwned").exists(), writes_inside, "{text}");
         assert!(!beside.exists(), "{text}");
+    }
+}
+
+#[test]
+fn the_list_of_tools_can_be_cached_and_results_name_the_server() {
+    let tree = tree();
+    let mut server = Server::initialized(&tree, &[], "test");
+    let named = json!({
+        "name": "eyelet", "title": "eyelet", "version": env!("CARGO_PKG_VERSION")
+    });
+    let tools = server.request("tools/list", json!({}));
+    assert_eq!(tools["result"]["ttlMs"], 3_600_000);
+    assert_eq!(tools["result"]["cacheScope"], "public");
+    let params = json!({"name": "read", "arguments": {"path": "notes.txt"}});
+    for answer in [tools, server.request("tools/call", params)] {
+        let meta = &answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
+        assert_eq!(*meta, named, "{answer}");
     }
 }

@@ -1,16 +1,20 @@
 //! The descendants of this process: finding, signalling, reaping and killing them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait, waitpid};
 
-use crate::process_stat::ProcessStat;
+use crate::parent_process::parent_process;
 
 /// How often to check whether killed processes are gone.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// How long to kill processes that fork again and again. Only without a sandbox can they: see `forks.rs`.
+const MAX_KILL_TIME: Duration = Duration::from_secs(10);
 
 /// Sends a signal to every descendant.
 pub(super) fn signal(signal: Signal) {
@@ -20,32 +24,43 @@ pub(super) fn signal(signal: Signal) {
     }
 }
 
-/// Kills every descendant, if there is any, and waits at most `time` for their exit: a process that hangs
-/// inside the kernel does not die.
+/// Kills every descendant, if there is any. Gives up when none has exited for `time`: a process that hangs inside the
+/// kernel does not die.
 pub(super) fn kill_all(time: Duration) {
-    if is_empty() {
-        return;
-    }
-    let until = Instant::now() + time;
+    let end = Instant::now() + MAX_KILL_TIME;
+    let mut until = Instant::now() + time;
     loop {
-        // Stop all of them first: none may fork while the others are killed.
-        signal(Signal::STOP);
-        signal(Signal::KILL);
-        if is_empty() || Instant::now() >= until {
-            return;
+        match reap() {
+            Reaped::NoChildren => return,
+            Reaped::One(..) => until = Instant::now() + time,
+            Reaped::NoneYet => {
+                if Instant::now() >= until.min(end) {
+                    return;
+                }
+                kill_each();
+                std::thread::sleep(POLL_INTERVAL);
+            }
         }
-        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Reaps exited children; returns whether none is left. Orphans become children of this process, so no
-/// child means no descendant.
-pub(super) fn is_empty() -> bool {
-    loop {
-        match reap() {
-            Reaped::One(..) => {}
-            Reaped::NoneYet => return false,
-            Reaped::NoChildren => return true,
+/// Kills each descendant as soon as it is found, so that it has little time to fork. Finds one whose parent has a
+/// higher number in the next round: then its parent is dead, and it is a child of this process.
+fn kill_each() {
+    let mut known = HashSet::from([rustix::process::getpid().as_raw_pid()]);
+    let Ok(folder) = rustix::fs::open("/proc", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+    else {
+        return;
+    };
+    // With a small buffer, the kernel lists processes that started meanwhile.
+    let mut buffer = [MaybeUninit::uninit(); 256];
+    let mut entries = RawDir::new(folder, &mut buffer);
+    while let Some(Ok(entry)) = entries.next() {
+        let pid = entry.file_name().to_str().ok().and_then(|name| name.parse::<i32>().ok());
+        let is_known = |pid: &i32| parent_process(*pid).is_some_and(|pid| known.contains(&pid));
+        if let Some(pid) = pid.filter(is_known) {
+            known.insert(pid);
+            let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::KILL));
         }
     }
 }
@@ -57,6 +72,7 @@ pub(super) enum Reaped {
     NoChildren,
 }
 
+/// Reaps one child that has exited. Orphans become children of this process, so no child means no descendant.
 pub(super) fn reap() -> Reaped {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -68,6 +84,11 @@ pub(super) fn reap() -> Reaped {
     }
 }
 
+/// Waits for the exit of a child and reaps it.
+pub(super) fn wait_for(child: Pid) {
+    while matches!(waitpid(Some(child), WaitOptions::empty()), Err(Errno::INTR)) {}
+}
+
 /// The exit code of a command: its own, or 128 + N if signal N killed it.
 pub(super) fn exit_code(status: WaitStatus) -> i32 {
     status
@@ -76,12 +97,33 @@ pub(super) fn exit_code(status: WaitStatus) -> i32 {
         .unwrap_or(-1)
 }
 
+/// The descendants of `pid`, quickly: may miss some that start or exit meanwhile.
+pub(super) fn below(pid: Pid) -> Vec<Pid> {
+    let children = |pid: Pid| -> Option<Vec<Pid>> {
+        let mut found = Vec::new();
+        for thread in fs::read_dir(format!("/proc/{}/task", pid.as_raw_pid())).ok()? {
+            let children = fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
+            let pids = children.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
+            found.extend(pids.filter_map(Pid::from_raw));
+        }
+        Some(found)
+    };
+    // Not every kernel lists children.
+    let Some(mut todo) = children(pid) else { return descendants() };
+    let mut found = Vec::new();
+    while let Some(pid) = todo.pop() {
+        found.push(pid);
+        todo.extend(children(pid).unwrap_or_default());
+    }
+    found
+}
+
 fn descendants() -> Vec<Pid> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for entry in entries.filter_map(Result::ok) {
         let pid = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
-        let parent = pid.and_then(|pid| Some((pid, ProcessStat::of(pid)?.parent)));
+        let parent = pid.and_then(|pid| Some((pid, parent_process(pid)?)));
         if let Some((pid, parent)) = parent {
             children.entry(parent).or_default().push(pid);
         }

@@ -11,20 +11,23 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     DumpableBehavior, Pid, Signal, getpid, set_child_subreaper, set_dumpable_behavior,
     set_parent_process_death_signal,
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::descendants::{self, Reaped};
-use super::guard::Guard;
+use super::network_counters::refused_connections;
+use super::protection::{Mounts, Protection};
 use super::setup_failure::SetupFailure;
 use super::sys::Forked;
-use super::{command, namespaces, sys};
+use super::{command, covers, forks, memory, namespaces, sys};
 use crate::framing::{framed, send_all, take_framed};
+use crate::handle_passing;
 use crate::message::Message;
-use crate::request::{SandboxRequest, Tier};
+use crate::request::{Network, RawPath, SandboxRequest, Tier};
 
 /// How long processes may take to exit after SIGTERM.
 const GRACE_PERIOD: Duration = Duration::from_millis(200);
@@ -38,13 +41,30 @@ pub(super) struct Init<'r> {
     pub(super) request: &'r SandboxRequest,
     pub(super) tier: Option<Tier>,
     /// A copy of the monitor's, for the case that the monitor is killed.
-    pub(super) guard: Option<Guard>,
+    pub(super) protection: Option<Protection>,
+    /// The mounts that protect paths in the first tier.
+    pub(super) mounts: Mounts,
     /// The user and group IDs to map, if there is a user namespace.
     pub(super) mapped: Option<(u32, u32)>,
     /// The connection to the caller.
     pub(super) control: UnixStream,
     /// The connection to the monitor.
     pub(super) channel: UnixStream,
+    /// What the monitor has sent.
+    pub(super) inbox: Vec<u8>,
+    /// Reports forks of the command in the second tier.
+    pub(super) forks: Option<OwnedFd>,
+}
+
+/// What the monitor wants from the init process.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Order {
+    /// Terminate the command, then kill it.
+    Terminate,
+    /// Mount this path read-only, and answer which file it is.
+    MountReadOnly(RawPath),
+    /// Cover this denied path, and answer when it is done.
+    Cover(RawPath),
 }
 
 impl Init<'_> {
@@ -57,6 +77,7 @@ impl Init<'_> {
                 1
             }
         };
+        // Nobody answers forks any more, so the processes that are left wait for it until they are killed.
         if self.tier != Some(Tier::Namespaces) {
             descendants::kill_all(KILL_TIMEOUT);
             self.restore_if_orphaned();
@@ -68,19 +89,20 @@ impl Init<'_> {
     /// other mounts, and dies with the monitor.
     fn restore_if_orphaned(&mut self) {
         let is_alone = loop {
-            match stop_request(&self.channel) {
-                StopRequest::None => break false,
-                StopRequest::Terminate => {}
-                StopRequest::Disconnected => break true,
+            match self.next_order() {
+                Ok(None) => break false,
+                Ok(Some(_)) => {}
+                Err(_) => break true,
             }
         };
-        if let (true, Some(guard), Some(tier)) = (is_alone, self.guard.take(), self.tier) {
-            let reverted = guard.restore(self.request, tier);
-            report(&self.control, &Message::Gone(reverted));
+        if let (true, Some(protection)) = (is_alone, self.protection.take()) {
+            report(&self.control, &Message::Gone(protection.finish()));
         }
     }
 
     fn set_up(&mut self) -> Setup {
+        // The first tier's `/proc` is read-only.
+        memory::offer_to_oom_killer();
         let is_first = self.tier == Some(Tier::Namespaces);
         let death = if is_first { Signal::KILL } else { Signal::TERM };
         set_parent_process_death_signal(Some(death))
@@ -89,7 +111,7 @@ impl Init<'_> {
             if let Some((user, group)) = self.mapped {
                 namespaces::map_user(user, group)?;
             }
-            namespaces::enter(self.request)?;
+            namespaces::enter(self.request, &self.mounts)?;
         } else {
             set_child_subreaper(Some(getpid()))
                 .map_err(|error| SetupFailure::new("cannot become a subreaper", error))?;
@@ -100,7 +122,23 @@ impl Init<'_> {
             .map_err(|error| SetupFailure::new("cannot report to the monitor", error))
     }
 
+    /// Runs the command to its end, and reports what its network refused.
     fn supervise(&mut self) -> io::Result<()> {
+        let has_own_network =
+            self.tier == Some(Tier::Namespaces) && self.request.network == Network::Off;
+        if !has_own_network {
+            return self.run_command();
+        }
+        let before = refused_connections();
+        let ended = self.run_command();
+        let refused = refused_connections().saturating_sub(before);
+        if refused > 0 {
+            report(&self.control, &Message::ConnectionsRefused(refused));
+        }
+        ended
+    }
+
+    fn run_command(&mut self) -> io::Result<()> {
         // The command has the same user and must not inspect this process.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
         let signals = sys::signal_fd(&[Signal::CHILD, Signal::TERM])?;
@@ -127,14 +165,24 @@ impl Init<'_> {
                     return Ok(());
                 }
             }
-            match stop_request(&self.channel) {
-                StopRequest::None => {}
-                StopRequest::Terminate if kill_at.is_none() => {
-                    descendants::signal(Signal::TERM);
-                    kill_at = Some(Instant::now() + GRACE_PERIOD);
+            match self.next_order() {
+                Ok(None) => {}
+                Ok(Some(Order::Terminate)) => {
+                    if kill_at.is_none() {
+                        descendants::signal(Signal::TERM);
+                        kill_at = Some(Instant::now() + GRACE_PERIOD);
+                    }
                 }
-                StopRequest::Terminate => {}
-                StopRequest::Disconnected => return Ok(()),
+                Ok(Some(Order::MountReadOnly(path))) => {
+                    let mounted = namespaces::make_read_only(&path.0);
+                    let mounted = mounted.map_err(|failure| failure.reason);
+                    self.channel.write_all(&framed(&mounted)?)?;
+                }
+                Ok(Some(Order::Cover(path))) => {
+                    let covered = covers::cover(&path.0).map_err(|failure| failure.reason);
+                    self.channel.write_all(&framed(&covered)?)?;
+                }
+                Err(_) => return Ok(()),
             }
         }
     }
@@ -142,19 +190,19 @@ impl Init<'_> {
     /// Starts the command. Reports a failure and returns `None` if it does not start.
     fn start(&mut self) -> io::Result<Option<Pid>> {
         let Some(program) = &self.request.program else { return Ok(None) };
-        let (failures, write_failures) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (mut channel, theirs) = UnixStream::pair()?;
         let command = match sys::fork_into(0)? {
             Forked::Child => {
-                drop(failures);
-                let failures = std::fs::File::from(write_failures);
-                command::execute(self.request, self.tier, program, failures)
+                drop(channel);
+                command::execute(self.request, self.tier, program, theirs)
             }
             Forked::Parent(pid) => pid,
         };
-        drop(write_failures);
+        drop(theirs);
         release_outputs()?;
+        self.forks = handle_passing::receive_one(&channel)?;
         let mut failure = Vec::new();
-        std::fs::File::from(failures).read_to_end(&mut failure)?;
+        channel.read_to_end(&mut failure)?;
         match take_framed::<Message>(&mut failure)? {
             Some(failure) => {
                 report(&self.control, &failure);
@@ -167,11 +215,33 @@ impl Init<'_> {
         }
     }
 
-    fn wait(&self, signals: &OwnedFd, time: Option<Duration>) {
+    /// The next order of the monitor, if any. Fails if the monitor is dead.
+    fn next_order(&mut self) -> io::Result<Option<Order>> {
+        loop {
+            if let Some(order) = take_framed(&mut self.inbox)? {
+                return Ok(Some(order));
+            }
+            let mut buffer = [0; 4096];
+            match rustix::net::recv(&self.channel, &mut buffer[..], RecvFlags::DONTWAIT) {
+                Ok((0, _)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok((count, _)) => {
+                    self.inbox.extend_from_slice(buffer.get(..count).unwrap_or_default());
+                }
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn wait(&mut self, signals: &OwnedFd, time: Option<Duration>) {
         let mut fds =
-            [PollFd::new(&self.channel, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+            vec![PollFd::new(&self.channel, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+        fds.extend(self.forks.as_ref().map(|forks| PollFd::new(forks, PollFlags::IN)));
         let timeout = time.and_then(|time| Timespec::try_from(time).ok());
         let _ = rustix::event::poll(&mut fds, timeout.as_ref());
+        let reported = fds.get(2).map_or(PollFlags::empty(), PollFd::revents);
+        forks::allow_next(&mut self.forks, reported);
     }
 }
 

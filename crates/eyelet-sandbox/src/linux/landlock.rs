@@ -13,10 +13,12 @@ use landlock::{
     Scope,
 };
 
+use rustix::fs::{Mode, OFlags};
+
 use super::tmp_paths::TmpPaths;
 use super::{resolve, sys};
 use crate::machine::{MIN_LANDLOCK, SCOPED_LANDLOCK};
-use crate::request::{Network, Policy, SandboxRequest, Strictness, Tier};
+use crate::request::{LinkedWorktree, Network, Place, Policy, SandboxRequest, Strictness, Tier};
 
 /// The newest Landlock version that this code knows.
 const NEWEST: i32 = 6;
@@ -69,10 +71,7 @@ impl Rules<'_> {
             ruleset = ruleset.handle_access(AccessNet::from_all(self.abi))?;
         }
         if kernel >= SCOPED_LANDLOCK {
-            ruleset = ruleset.scope(Scope::Signal)?;
-            if self.request.network == Network::Off {
-                ruleset = ruleset.scope(Scope::AbstractUnixSocket)?;
-            }
+            ruleset = ruleset.scope(Scope::Signal)?.scope(Scope::AbstractUnixSocket)?;
         }
         ruleset.create()
     }
@@ -81,12 +80,13 @@ impl Rules<'_> {
         let read = AccessFs::from_read(self.abi);
         let all = AccessFs::from_all(self.abi);
         let mut ruleset = ruleset;
-        for path in self.readable()? {
+        let Readable { paths, listed } = self.readable()?;
+        for path in paths {
             ruleset = self.allow(ruleset, &path, read)?;
         }
-        if self.tier == Tier::Landlock && self.request.strictness == Strictness::Ordinary {
+        for path in listed {
             // Directories whose entries are allowed one by one must still be listable.
-            ruleset = self.allow(ruleset, Path::new("/"), AccessFs::ReadDir.into())?;
+            ruleset = self.allow(ruleset, &path, AccessFs::ReadDir.into())?;
         }
         for device in DEVICES {
             let access = AccessFs::from_file(self.abi) & !AccessFs::Execute;
@@ -102,34 +102,90 @@ impl Rules<'_> {
                 Policy::ReadOnly => read,
                 Policy::WorkspaceWrite | Policy::Full => all,
             };
-            ruleset = self.allow(ruleset, &root.path, access)?;
+            ruleset = self.allow_place(ruleset, root, access)?;
+        }
+        for cache in &self.request.caches {
+            ruleset = self.allow_place(ruleset, cache, all)?;
+        }
+        for worktree in &self.request.worktrees {
+            ruleset = self.allow_worktree(ruleset, worktree)?;
         }
         if let Some(temp) = TmpPaths::new(self.request, self.tier).private_temp() {
             ruleset = self.allow(ruleset, &temp, all)?;
         }
         if let Some(spill) = &self.request.spill {
-            ruleset = self.allow(ruleset, &spill.path, read)?;
+            ruleset = self.allow_place(ruleset, spill, read)?;
         }
         Ok(ruleset)
     }
 
-    /// The readable paths besides the roots.
-    fn readable(&self) -> io::Result<Vec<PathBuf>> {
-        if self.request.strictness == Strictness::Strict {
-            return Ok(SYSTEM.iter().map(PathBuf::from).collect());
+    /// Allows `access` below a directory. Fails if it is not the one that was checked: another command may have put
+    /// a symlink there.
+    fn allow_place(
+        &self,
+        ruleset: RulesetCreated,
+        place: &Place,
+        access: BitFlags<AccessFs>,
+    ) -> io::Result<RulesetCreated> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(&place.path, flags, Mode::empty())?;
+        let found = rustix::fs::fstat(&handle)?;
+        if (found.st_dev, found.st_ino) != place.identity {
+            let path = place.path.display();
+            return Err(io::Error::other(format!("{path} was replaced after the check")));
         }
-        match self.tier {
-            // Mounts cover the denied paths, and `/dev` is private.
-            Tier::Namespaces => Ok(vec!["/".into()]),
-            Tier::Landlock => {
-                let hidden = self.request.hidden.iter();
-                let hidden = hidden.filter_map(|path| resolve::real(&path.0).transpose());
-                let mut hidden = hidden.collect::<io::Result<Vec<_>>>()?;
-                // It has disks and memory as files, which root can read.
-                hidden.push("/dev".into());
-                all_but(&hidden)
-            }
+        ruleset
+            .add_rule(PathBeneath::new(handle, access))
+            .map_err(|error| io::Error::other(describe(&error)))
+    }
+
+    /// Allows what git needs in the folders of a linked worktree. In the first tier, mounts protect the rest; without
+    /// them, only whole folders of the repository can be writable.
+    fn allow_worktree(
+        &self,
+        ruleset: RulesetCreated,
+        worktree: &LinkedWorktree,
+    ) -> io::Result<RulesetCreated> {
+        let all = AccessFs::from_all(self.abi);
+        if self.tier == Tier::Namespaces {
+            return self.allow_place(ruleset, &worktree.common, all);
         }
+        let common = &worktree.common;
+        let mut ruleset = self.allow_place(ruleset, common, AccessFs::from_read(self.abi))?;
+        // Git creates it with the first entry, but the rules need it now. Git reports the error if this fails.
+        let _ = rustix::fs::mkdir(common.path.join("logs"), Mode::from_raw_mode(0o777));
+        for name in ["objects", "refs", "logs"] {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let Ok(handle) = rustix::fs::open(common.path.join(name), flags, Mode::empty()) else {
+                continue;
+            };
+            ruleset = ruleset
+                .add_rule(PathBeneath::new(handle, all))
+                .map_err(|error| io::Error::other(describe(&error)))?;
+        }
+        self.allow_place(ruleset, &worktree.own, all)
+    }
+
+    /// The readable paths. In the first tier, mounts cover the denied paths; but the kernel drops a cover if someone
+    /// replaces the file.
+    fn readable(&self) -> io::Result<Readable> {
+        let layout = TmpPaths::new(self.request, self.tier);
+        let hidden = self.request.hidden.iter().map(|path| layout.inside(&path.0));
+        let hidden = hidden.filter_map(|path| resolve::denied(&path).transpose());
+        let mut hidden = hidden.collect::<io::Result<Vec<_>>>()?;
+        // These have rules of their own. Without a rule for the directories beside them, those of sessions that start
+        // later cannot be read.
+        let own = self.request.private_temp.iter().chain(&self.request.spill);
+        hidden.extend(own.flat_map(|place| [place.path.clone(), layout.inside(&place.path)]));
+        if self.tier == Tier::Landlock {
+            // It has disks and memory as files, which root can read.
+            hidden.push("/dev".into());
+        }
+        let tops: &[&str] = match self.request.strictness {
+            Strictness::Ordinary => &["/"],
+            Strictness::Strict => SYSTEM,
+        };
+        Readable::new(tops, &hidden)
     }
 
     /// Allows `access` below `path`. A missing path needs no rule.
@@ -150,29 +206,41 @@ impl Rules<'_> {
     }
 }
 
-/// The whole file system except `hidden`: the siblings of these paths and of their ancestors.
-fn all_but(hidden: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
-    let mut split = BTreeSet::new();
-    for path in hidden {
-        split.extend(path.ancestors().skip(1).map(Path::to_owned));
-    }
-    let mut allowed = Vec::new();
-    for folder in &split {
-        if hidden.iter().any(|path| folder.starts_with(path)) {
-            continue;
+/// What commands can read.
+struct Readable {
+    /// Files and directories with everything in them.
+    paths: Vec<PathBuf>,
+    /// Directories of which only the names in them can be read, also below them.
+    listed: Vec<PathBuf>,
+}
+
+impl Readable {
+    /// Everything in `tops` except `hidden`: the siblings of these paths and of their ancestors.
+    fn new(tops: &[&str], hidden: &[PathBuf]) -> io::Result<Self> {
+        let mut split = BTreeSet::new();
+        for path in hidden {
+            split.extend(path.ancestors().skip(1).map(Path::to_owned));
         }
-        let Ok(entries) = fs::read_dir(folder) else { continue };
-        for entry in entries {
-            let entry = entry?;
-            let path = entry.path();
-            // A rule for a symlink would apply to its target.
-            let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
-            if !is_link && !split.contains(&path) && !hidden.contains(&path) {
-                allowed.push(path);
+        let tops = tops.iter().map(PathBuf::from);
+        let (listed, mut paths): (Vec<_>, Vec<_>) = tops.partition(|top| split.contains(top));
+        let is_readable = |folder: &&PathBuf| {
+            listed.iter().any(|top| folder.starts_with(top))
+                && !hidden.iter().any(|path| folder.starts_with(path))
+        };
+        for folder in split.iter().filter(is_readable) {
+            let Ok(entries) = fs::read_dir(folder) else { continue };
+            for entry in entries {
+                let entry = entry?;
+                let path = entry.path();
+                // A rule for a symlink would apply to its target.
+                let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
+                if !is_link && !split.contains(&path) && !hidden.contains(&path) {
+                    paths.push(path);
+                }
             }
         }
+        Ok(Readable { paths, listed })
     }
-    Ok(allowed)
 }
 
 /// The error with its sources.

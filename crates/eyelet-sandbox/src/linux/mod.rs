@@ -1,20 +1,25 @@
 //! The supervisor on Linux, and the kernel features that it uses.
 
 mod command;
+mod covers;
 mod descendants;
-mod guard;
+mod detached_mount;
+mod file_id;
+mod forks;
 mod init;
 mod landlock;
+mod memory;
 mod monitor;
 mod namespaces;
+mod network_counters;
+mod network_namespace;
 mod privileges;
-mod repositories;
+mod protection;
 mod resolve;
 mod seccomp;
 mod setup_failure;
-mod snapshot;
 mod sys;
 mod tmp_paths;
-mod undo;
+mod worktree_mounts;
 
 pub(crate) use monitor::supervise;

@@ -4,42 +4,41 @@
 //! roots, the saved output, a private `/dev` and `/proc`, the protected paths, and covers for the denied
 //! paths. Directories are mounted by handle, after a check that they are the requested ones.
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs;
-use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat, openat2};
-use rustix::io::Errno;
+use rustix::fs::CWD;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
-    move_mount, open_tree,
+    MountFlags, MountPropagationFlags, OpenTreeFlags, mount, mount_change, open_tree,
 };
 use rustix::process::{getegid, geteuid};
 
+use super::covers::{denied, hide};
+use super::detached_mount::{
+    DetachedMount, RECURSIVE, REPLACED, copy, mount_tree, move_onto, open_without_links,
+};
+use super::file_id::FileId;
 use super::landlock::DEVICES;
 use super::privileges::{is_system_administrator, max_processes};
-use super::repositories::{LEADING, Repositories};
+use super::protection::Mounts;
 use super::setup_failure::SetupFailure;
+use super::sys;
 use super::tmp_paths::{TMP, TmpPaths};
-use super::{resolve, sys};
-use crate::request::{Network, Place, Policy, SandboxRequest, Tier};
+use super::worktree_mounts::WorktreeMounts;
+use crate::request::{Place, Policy, SandboxRequest, Tier};
 
-const RECURSIVE: libc::c_int = libc::AT_RECURSIVE;
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
-const REPLACED: &str = "the directory was replaced after the check";
 
-/// The `clone` flags of the namespaces that the request needs.
-pub(super) fn clone_flags(request: &SandboxRequest) -> libc::c_int {
+/// The `clone` flags of the namespaces of a command. The network namespace belongs to the session.
+pub(super) fn clone_flags() -> libc::c_int {
     let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
     if !is_system_administrator() {
         flags |= libc::CLONE_NEWUSER;
-    }
-    if request.network == Network::Off {
-        flags |= libc::CLONE_NEWNET;
     }
     flags
 }
@@ -60,7 +59,7 @@ pub(super) fn identity() -> (u32, u32) {
 }
 
 /// Mounts everything. This process must be the first in its namespaces.
-pub(super) fn enter(request: &SandboxRequest) -> Result<(), SetupFailure> {
+pub(super) fn enter(request: &SandboxRequest, mounts: &Mounts) -> Result<(), SetupFailure> {
     let layout = TmpPaths::new(request, Tier::Namespaces);
     let here = rustix::process::getcwd(Vec::new())
         .map_err(SetupFailure::at("cannot open the working directory"))?;
@@ -73,6 +72,8 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), SetupFailure> {
     let mut roots = request.roots.iter().map(DetachedMount::new).collect::<Result<Vec<_>, _>>()?;
     // Parents first: no root may cover another.
     roots.sort_by_key(|root| root.path.components().count());
+    let worktrees = WorktreeMounts::new(&request.worktrees)?;
+    let caches = request.caches.iter().map(DetachedMount::new).collect::<Result<Vec<_>, _>>()?;
     let temp = request.private_temp.as_ref().map(DetachedMount::new).transpose()?;
     let is_below_tmp = |home: &&Place| home.path.starts_with(TMP) && home.path != Path::new(TMP);
     let home = request.home.as_ref().filter(is_below_tmp).filter(|_| layout.covers_tmp);
@@ -92,6 +93,8 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), SetupFailure> {
     if let Some(home) = home.filter(|home| home.restrict(everything).is_ok()) {
         home.attach(&layout)?;
     }
+    // A worktree may lie inside its repository.
+    worktrees.attach(&layout)?;
     for root in roots {
         let mut attributes = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
         if request.policy == Policy::ReadOnly {
@@ -100,19 +103,23 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), SetupFailure> {
         root.restrict(attributes)?;
         root.attach(&layout)?;
     }
+    for cache in caches {
+        cache.restrict(libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV)?;
+        cache.attach(&layout)?;
+    }
     if let Some(spill) = spill {
         spill.restrict(everything | libc::MOUNT_ATTR_NOEXEC)?;
         spill.attach(&layout)?;
     }
     mount_dev(&devices)?;
     mount_proc()?;
-    if request.network == Network::Off {
-        sys::bring_up_loopback()
-            .map_err(SetupFailure::at("cannot bring up the loopback interface"))?;
-    }
-    protect(request)?;
-    for path in &request.hidden {
-        hide(&layout.inside(&path.0))?;
+    let hidden = request.hidden.iter().map(|path| denied(&layout.inside(&path.0)));
+    // A missing path, or one that another user has closed, needs no cover.
+    let hidden: Vec<PathBuf> = hidden.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+    pin_around(&hidden, request, mounts)?;
+    protect(mounts)?;
+    for path in &hidden {
+        hide(path)?;
     }
 
     let inside = layout.inside(&here);
@@ -125,101 +132,6 @@ pub(super) fn enter(request: &SandboxRequest) -> Result<(), SetupFailure> {
         return Err(SetupFailure::new(&what, REPLACED));
     }
     Ok(())
-}
-
-/// A detached copy of a directory's mounts, from before anything was mounted on top.
-struct DetachedMount {
-    path: PathBuf,
-    identity: (u64, u64),
-    tree: OwnedFd,
-}
-
-impl DetachedMount {
-    fn new(place: &Place) -> Result<Self, SetupFailure> {
-        let path = place.path.clone();
-        if path.parent().is_none() {
-            let why = "commands could write to every file";
-            return Err(SetupFailure::new("cannot use the root `/`", why));
-        }
-        let tree = copy(&path)?;
-        let found = rustix::fs::fstat(&tree)
-            .map_err(SetupFailure::at(format!("cannot open {}", path.display())))?;
-        if (found.st_dev, found.st_ino) != place.identity {
-            return Err(SetupFailure::new(&format!("cannot use {}", path.display()), REPLACED));
-        }
-        Ok(DetachedMount { path, identity: place.identity, tree })
-    }
-
-    fn restrict(&self, attributes: u64) -> Result<(), SetupFailure> {
-        let flags = libc::AT_EMPTY_PATH | RECURSIVE;
-        sys::add_mount_attributes(self.tree.as_fd(), c"", flags, attributes)
-            .map_err(SetupFailure::at(format!("cannot restrict {}", self.path.display())))
-    }
-
-    /// Mounts the directory at its original path. If the private temp directory covers `/tmp`, creates
-    /// the path there first.
-    fn attach(self, layout: &TmpPaths<'_>) -> Result<(), SetupFailure> {
-        let what = format!("cannot mount {}", self.path.display());
-        let below_tmp = self.path.strip_prefix(TMP).ok().filter(|_| layout.covers_tmp);
-        let target = match below_tmp {
-            Some(below) => make_path(below).map_err(|error| SetupFailure::new(&what, error))?,
-            None => {
-                let target = open_without_links(&self.path).map_err(SetupFailure::at(&what))?;
-                let found = rustix::fs::fstat(&target).map_err(SetupFailure::at(&what))?;
-                if (found.st_dev, found.st_ino) != self.identity {
-                    return Err(SetupFailure::new(&what, REPLACED));
-                }
-                target
-            }
-        };
-        move_onto(&self.tree, target.as_fd()).map_err(SetupFailure::at(what))
-    }
-}
-
-fn copy(path: &Path) -> Result<OwnedFd, SetupFailure> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
-    open_tree(CWD, path, flags).map_err(SetupFailure::at(format!("cannot open {}", path.display())))
-}
-
-fn move_onto(tree: &OwnedFd, target: BorrowedFd<'_>) -> io::Result<()> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(move_mount(tree, "", target, "", flags)?)
-}
-
-fn mount_tree(tree: &OwnedFd, target: &Path) -> Result<(), SetupFailure> {
-    open_without_links(target)
-        .and_then(|handle| move_onto(tree, handle.as_fd()))
-        .map_err(SetupFailure::at(format!("cannot mount {}", target.display())))
-}
-
-fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
-}
-
-/// Creates the directories of `below` in the private `/tmp`. Earlier commands may have created anything
-/// there, so this enters only directories and removes other files that are in the way.
-fn make_path(below: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut here = openat(CWD, TMP, flags, Mode::empty())?;
-    for component in below.components() {
-        let Component::Normal(name) = component else { return Err(Errno::INVAL.into()) };
-        match rustix::fs::mkdirat(&here, name, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let mut entered = openat(&here, name, flags, Mode::empty());
-        if matches!(entered, Err(Errno::LOOP | Errno::NOTDIR)) {
-            rustix::fs::unlinkat(&here, name, AtFlags::empty())?;
-            rustix::fs::mkdirat(&here, name, Mode::RWXU)?;
-            entered = openat(&here, name, flags, Mode::empty());
-        }
-        here = entered?;
-    }
-    Ok(here)
 }
 
 fn devices() -> Result<Vec<(&'static str, OwnedFd)>, SetupFailure> {
@@ -295,68 +207,80 @@ pub(super) fn has_own_pid_limit() -> bool {
     (number(), number()) >= (Some(6), Some(14))
 }
 
-/// Makes existing protected paths in the roots read-only. Also mounts each repository's directory on
-/// itself: a command cannot move a mount point away and create another directory under its name.
-fn protect(request: &SandboxRequest) -> Result<(), SetupFailure> {
-    if request.policy != Policy::WorkspaceWrite {
-        return Ok(());
+/// Pins folders by mounting them on themselves: a command cannot rename a mount point. Makes the protected paths that
+/// exist read-only.
+fn protect(mounts: &Mounts) -> Result<(), SetupFailure> {
+    for (path, identity) in &mounts.pinned {
+        let (handle, tree) = copy_protected(path)?;
+        check_identity(path, &tree, |found| (found.st_dev, found.st_ino) == *identity)?;
+        attach_protected(&tree, &handle, path)?;
     }
-    let repositories = Repositories::of(request)
-        .map_err(|error| SetupFailure::new("cannot find the repositories", error))?;
-    for folder in &repositories.folders {
-        mount_tree(&copy(folder)?, folder)?;
-    }
-    for folder in &repositories.folders {
-        for name in LEADING {
-            make_read_only(request, &folder.join(name))?;
-        }
-    }
-    // Mounting through a symlink would protect its whole target. Changes to symlinks are reverted later.
-    for pointer in repositories.pointers.iter().filter(|pointer| !pointer.is_symlink()) {
-        make_read_only(request, pointer)?;
-    }
-    for root in &request.roots {
-        for path in &request.protected {
-            make_read_only(request, &root.path.join(&path.0))?;
+    for (path, id) in &mounts.read_only {
+        if make_read_only(path)? != *id {
+            let what = format!("cannot protect {}", path.display());
+            return Err(SetupFailure::new(&what, REPLACED));
         }
     }
     Ok(())
 }
 
-/// Makes one protected path read-only. Protects the target of a symlink; changes to the symlink itself
-/// are reverted later.
-fn make_read_only(request: &SandboxRequest, path: &Path) -> Result<(), SetupFailure> {
-    let Some(real) = real(path)? else { return Ok(()) };
-    if !request.roots.iter().any(|root| real.starts_with(&root.path)) {
-        return Ok(());
-    }
-    let tree = copy(&real)?;
+/// Makes a path read-only. Returns which file it is.
+pub(super) fn make_read_only(path: &Path) -> Result<FileId, SetupFailure> {
+    let failed = || format!("cannot protect {}", path.display());
+    let (handle, tree) = copy_protected(path)?;
+    let id = FileId::of(&tree).map_err(SetupFailure::at(failed()))?;
     let flags = libc::AT_EMPTY_PATH | RECURSIVE;
     sys::add_mount_attributes(tree.as_fd(), c"", flags, READ_ONLY)
-        .map_err(SetupFailure::at(format!("cannot protect {}", real.display())))?;
-    mount_tree(&tree, &real)
+        .map_err(SetupFailure::at(failed()))?;
+    attach_protected(&tree, &handle, path)?;
+    Ok(id)
 }
 
-/// The path without symlinks, if it exists.
-fn real(path: &Path) -> Result<Option<PathBuf>, SetupFailure> {
-    resolve::real(path)
-        .map_err(|error| SetupFailure::new(&format!("cannot open {}", path.display()), error))
+/// A handle to a path, and a copy of its mounts.
+fn copy_protected(path: &Path) -> Result<(OwnedFd, OwnedFd), SetupFailure> {
+    let failed = || format!("cannot protect {}", path.display());
+    let handle = open_without_links(path).map_err(SetupFailure::at(failed()))?;
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let tree = open_tree(&handle, c"", flags).map_err(SetupFailure::at(failed()))?;
+    Ok((handle, tree))
 }
 
-/// Covers a file or directory with an empty one.
-fn hide(path: &Path) -> Result<(), SetupFailure> {
-    // A missing or inaccessible path needs no cover.
-    let Some(real) = real(path)? else { return Ok(()) };
-    let found = resolve::at(&real)
-        .map_err(|error| SetupFailure::new(&format!("cannot open {}", real.display()), error))?;
-    let Some(found) = found else { return Ok(()) };
-    if found.is_dir() {
-        let flags =
-            MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-        let target = real.to_string_lossy();
-        mount("tmpfs", real.as_path(), "tmpfs", flags, c"mode=0555,size=4k")
-            .map_err(SetupFailure::at(format!("cannot hide {target}")))
-    } else {
-        mount_tree(&copy(Path::new("/dev/null"))?, &real)
+fn attach_protected(tree: &OwnedFd, handle: &OwnedFd, path: &Path) -> Result<(), SetupFailure> {
+    move_onto(tree, handle.as_fd())
+        .map_err(SetupFailure::at(format!("cannot protect {}", path.display())))
+}
+
+fn check_identity(
+    path: &Path,
+    tree: &OwnedFd,
+    is_same: impl Fn(&rustix::fs::Stat) -> bool,
+) -> Result<(), SetupFailure> {
+    let what = format!("cannot protect {}", path.display());
+    let found = rustix::fs::fstat(tree).map_err(SetupFailure::at(&what))?;
+    if is_same(&found) { Ok(()) } else { Err(SetupFailure::new(&what, REPLACED)) }
+}
+
+/// Pins the folders around denied paths in the roots: after a rename, the next command would not know the path.
+fn pin_around(
+    hidden: &[PathBuf],
+    request: &SandboxRequest,
+    mounts: &Mounts,
+) -> Result<(), SetupFailure> {
+    let mut folders = BTreeSet::new();
+    for root in request.roots.iter().filter(|_| request.policy == Policy::WorkspaceWrite) {
+        for path in hidden.iter().filter(|path| path.starts_with(&root.path)) {
+            let around = path.ancestors().skip(1).take_while(|folder| **folder != root.path);
+            folders.extend(around.filter(|folder| folder.starts_with(&root.path)));
+        }
     }
+    for folder in folders {
+        if !mounts.pinned.iter().any(|(pinned, _)| pinned == folder) {
+            let (handle, tree) = copy_protected(folder)?;
+            attach_protected(&tree, &handle, folder)?;
+        }
+    }
+    Ok(())
 }

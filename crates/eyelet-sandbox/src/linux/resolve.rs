@@ -6,10 +6,21 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+use crate::closed_folder::closed_folder;
+
 /// The path without symlinks, or `None` if no command of this user could open it. Other errors may be
 /// temporary, so they are returned: ignoring them could leave the path unprotected.
 pub(super) fn real(path: &Path) -> io::Result<Option<PathBuf>> {
     if_accessible(|| fs::canonicalize(path))
+}
+
+/// What has to be hidden so that no command can open a denied path: the path without symlinks, or the closed folder of
+/// this user around it. `None` as for [`real`].
+pub(super) fn denied(path: &Path) -> io::Result<Option<PathBuf>> {
+    match real(path)? {
+        Some(real) => Ok(Some(real)),
+        None => closed_folder(path).map_or(Ok(None), |closed| real(&closed)),
+    }
 }
 
 /// The metadata of the path itself, without following a symlink; `None` as for [`real`].

@@ -5,6 +5,8 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal};
 
@@ -153,4 +155,92 @@ pub(super) fn landlock_version() -> io::Result<i32> {
         Some(libc::ENOSYS | libc::EOPNOTSUPP) => Ok(0),
         Some(_) | None => Err(error),
     }
+}
+
+/// Installs a filter whose `SECCOMP_RET_USER_NOTIF` asks the owner of the returned handle.
+pub(super) fn seccomp_listener(program: &[seccompiler::sock_filter]) -> io::Result<OwnedFd> {
+    let program = libc::sock_fprog {
+        len: libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?,
+        filter: program.as_ptr().cast::<libc::sock_filter>().cast_mut(),
+    };
+    // Once the owner has seen a call, only a fatal signal interrupts it: others could come again and again.
+    let flags =
+        libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    // SAFETY: the program outlives the call, which only reads it. Both types are the kernel's `sock_filter`.
+    let handle = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
+    };
+    match i32::try_from(handle) {
+        // SAFETY: the handle is new and nobody else's. The kernel closes it on exec.
+        Ok(handle) if handle >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(handle) }),
+        Ok(_) | Err(_) => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Lets the next system call happen that waits at this handle. If its process died meanwhile, there is none.
+///
+/// # Errors
+/// If a call was received that cannot be answered.
+pub(super) fn allow_system_call(handle: &OwnedFd) -> io::Result<()> {
+    // SAFETY: all zeroes are a valid value of this plain structure.
+    let mut asked: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+    let receive = libc::SECCOMP_IOCTL_NOTIF_RECV;
+    // SAFETY: the request fills exactly this structure, which outlives the call.
+    if unsafe { libc::ioctl(handle.as_raw_fd(), receive, &raw mut asked) } != 0 {
+        return Ok(());
+    }
+    let flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or(1);
+    let mut answer = libc::seccomp_notif_resp { id: asked.id, val: 0, error: 0, flags };
+    let send = libc::SECCOMP_IOCTL_NOTIF_SEND;
+    loop {
+        // SAFETY: the request takes exactly this structure, which outlives the call.
+        if unsafe { libc::ioctl(handle.as_raw_fd(), send, &raw mut answer) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EINTR) => {}
+            // Its process died.
+            Some(libc::ENOENT) => return Ok(()),
+            Some(_) | None => return Err(error),
+        }
+    }
+}
+
+/// Whether two processes share all their memory. Not if that cannot be told.
+pub(super) fn have_same_memory(one: Pid, other: Pid) -> bool {
+    const KCMP_VM: c_int = 1;
+    let (one, other) = (one.as_raw_pid(), other.as_raw_pid());
+    let unused: libc::c_ulong = 0;
+    // SAFETY: no memory is passed.
+    unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_VM, unused, unused) == 0 }
+}
+
+/// The home directory of a user in the password database.
+pub(super) fn home_of(user: u32) -> Option<PathBuf> {
+    // SAFETY: all zeroes are a valid value of this plain structure.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut buffer: Vec<libc::c_char> = vec![0; 16 * 1024];
+    let mut found = std::ptr::null_mut();
+    // SAFETY: all pointers are to memory that outlives the call, and the size is that of the buffer.
+    let failed = unsafe {
+        libc::getpwuid_r(user, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found)
+    };
+    if failed != 0 || found.is_null() || entry.pw_dir.is_null() {
+        return None;
+    }
+    // SAFETY: the call has set the field to a string in the buffer.
+    let home = unsafe { CStr::from_ptr(entry.pw_dir) };
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(home.to_bytes())))
+}
+
+/// Whether some process has this file open for writing. Also if that cannot be told.
+#[expect(clippy::needless_pass_by_value, reason = "closing the handle ends the lease")]
+pub(super) fn has_writer(file: OwnedFd) -> bool {
+    // The signal comes if someone opens the file for writing during the test.
+    // SAFETY: ignoring a signal is no function of ours.
+    unsafe { libc::signal(libc::SIGIO, libc::SIG_IGN) };
+    // SAFETY: no memory is passed. The kernel grants a read lease only if nobody has the file open for writing; it
+    // ends when the handle is closed.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_RDLCK) != 0 }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use testkit::workspace::{TIERS, Workspace};
 
 /// A workspace whose commands find the toolchains of the user who runs the tests.
-fn workshop(description: &str) -> Workspace {
+pub(crate) fn workshop(description: &str) -> Workspace {
     let mut workspace = Workspace::new(description);
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     for (name, folder) in
@@ -50,6 +50,7 @@ fn cargo_builds_offline() {
         );
         // Below `/tmp`, only the home stays visible in the sandbox.
         workspace.set("HOME", std::env::var_os("HOME").unwrap_or_default());
+        workspace.set("XDG_CACHE_HOME", workspace.tree.beside());
         assert_eq!(
             workspace.stdout(tier, "cargo build -q --offline && target/debug/tiny"),
             "built\n"

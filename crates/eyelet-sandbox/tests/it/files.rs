@@ -134,34 +134,51 @@ fn agent_settings_cannot_be_created_or_changed() {
 }
 
 #[test]
-fn reverted_files_are_readable_until_the_session_ends() {
-    let workspace = Workspace::new("");
-    let command = "echo evil > .mcp.json; ln -s /etc .claude";
+fn other_versions_of_protected_paths_are_kept_beside_them() {
+    let workspace = Workspace::new(".vscode/tasks.json = kept");
+    // A rename, so that no unfinished file appears there.
+    let command = "echo evil > new; mv new .mcp.json; ln -s /etc .claude; echo evil > .vscode/new";
     for tier in TIERS {
         let mut eyelet = workspace.eyelet(tier);
         let mut server = Server::run(eyelet.args(["mcp", "--reply", "envelope"]));
         server.initialize("test", &json!({}));
         let answer = server.text("bash", json!({ "command": command }));
         let answer: Value = serde_json::from_str(&answer).unwrap();
-        let reported = answer["data"]["sandbox_reverted"][0].as_str().unwrap_or_default();
-        let (path, place) =
-            reported.split_once(": change reverted; the command's version was moved to ").unwrap();
-        assert!(path.ends_with("/.mcp.json") && place.contains("/eyelet-reverted/"), "{answer}");
-        let read = server.text("read", json!({ "path": place }));
+        let reported = answer["data"]["sandbox_reverted"].as_array().unwrap();
+        let mut reported = reported.iter().filter_map(Value::as_str);
+        let reported = reported.find(|text| text.contains("/.mcp.json: ")).unwrap();
+        let (path, copy) =
+            reported.split_once(": restored; the other version was moved to ").unwrap();
+        assert!(path.ends_with("/.mcp.json"), "{answer}");
+        assert_eq!(copy, format!("{path}.eyelet-conflict"), "{answer}");
+        let read = server.text("read", json!({ "path": copy }));
         let read: Value = serde_json::from_str(&read).unwrap();
         assert!(read["data"]["content"].as_str().unwrap_or_default().contains("evil"), "{read}");
-        assert!(!workspace.at(".claude").is_symlink());
 
-        // One call ends its session, which removes the moved files.
-        let reported = workspace.data(tier, command)["sandbox_reverted"].to_string();
-        assert!(
-            reported.contains("/.mcp.json: change reverted; the command's version was deleted\""),
-            "{reported}"
-        );
-        assert!(!reported.contains("/eyelet-reverted/"), "{reported}");
         assert!(!workspace.at(".claude").is_symlink() && !workspace.at(".mcp.json").exists());
+        assert!(workspace.at(".claude.eyelet-conflict").is_symlink(), "{answer}");
+        assert!(!workspace.at(".vscode/new").exists(), "{answer}");
         assert!(fs::metadata("/etc/passwd").is_ok());
     }
+    // Only the second tier let the command create a file there.
+    assert!(workspace.at(".vscode.eyelet-conflict/new").exists());
+    // The same content is kept once.
+    assert!(!workspace.at(".mcp.json.eyelet-conflict.2").exists());
+}
+
+#[test]
+fn at_most_eight_other_versions_of_a_path_are_kept() {
+    let workspace = Workspace::new("");
+    let mut last = Value::Null;
+    for number in 0..10 {
+        last = workspace.data(SECOND, &format!("echo {number} > new; mv new .mcp.json"));
+    }
+    let copies = fs::read_dir(workspace.tree.path()).unwrap().map(|entry| entry.unwrap().path());
+    let mut copies: Vec<_> = copies.map(|copy| fs::read_to_string(copy).unwrap()).collect();
+    copies.sort();
+    assert_eq!(copies, ["2\n", "3\n", "4\n", "5\n", "6\n", "7\n", "8\n", "9\n"]);
+    let reported = last["sandbox_reverted"][0].as_str().unwrap();
+    assert!(reported.ends_with("; older copies removed: 1"), "{reported}");
 }
 
 #[cfg(target_os = "linux")]

@@ -132,14 +132,10 @@ fn commits_work_in_submodules_worktrees_and_nested_repositories() {
         let data = project.attack(tier, work);
         assert_eq!(data["exit_code"], 0, "{tier:?} {data}");
         assert!(data.get("sandbox_reverted").is_none(), "{tier:?} {data}");
-        // A command can move a directory together with its repository.
-        let data = project.attack(tier, "mv nested moved && git -C moved log --oneline | wc -l");
-        assert_eq!(
-            (&data["stdout"], data.get("sandbox_reverted")),
-            (&"2\n".into(), None),
-            "{data}"
-        );
-        assert!(project.workspace.at("moved/.git/config").exists());
+        // A directory with a repository stays where it is.
+        let data = project.attack(tier, "mv nested moved");
+        assert!(project.workspace.at("nested/.git/config").exists(), "{tier:?} {data}");
+        assert!(!project.workspace.at("moved").exists(), "{tier:?} {data}");
     }
 }
 
@@ -154,23 +150,20 @@ fn a_symlink_that_replaced_a_parent_of_a_repository_is_moved_away() {
                  done; ln -s evil {folder}"
             );
             let data = project.attack(tier, &attack);
-            let reported = data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}"));
-            assert!(
-                reported.ends_with(&format!(
-                    "/{folder}: change reverted; the command's version was deleted"
-                )),
-                "{reported}"
-            );
-            // Git finds the repository of the root there, or none.
-            let _ = project.person("for place in nested vendor/sub; do git -C $place status; done");
-            assert!(!project.mark.exists(), "{tier:?} {folder}: git executed planted code");
+            // In the first tier, the directory cannot be moved at all.
+            if tier == SECOND {
+                let reported =
+                    data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}"));
+                assert!(reported.contains(&format!("/{folder}: restored")), "{reported}");
+            }
+            assert!(!project.workspace.at(folder).is_symlink(), "{tier:?} {folder}: {data}");
+            project.check(&format!("{tier:?} {folder}: {data}"));
         }
     }
 }
 
 #[test]
 fn an_unwritable_directory_is_still_restored() {
-    let project = Project::new();
     for attack in [
         "git config --file .git/config core.fsmonitor \"$EVIL\"; chmod 500 .git",
         "git config --file nested/.git/config core.fsmonitor \"$EVIL\"; chmod 000 nested/.git",
@@ -179,28 +172,58 @@ fn an_unwritable_directory_is_still_restored() {
         "mv nested/.git n; cp -r n nested/.git; git config --file nested/.git/config core.fsmonitor \"$EVIL\"; \
          chmod 500 nested/.git nested",
     ] {
+        let project = Project::new();
         let data = project.attack(SECOND, attack);
         assert!(data["sandbox_reverted"].is_array(), "{attack}: {data}");
         assert!(!data["sandbox_reverted"].to_string().contains("could not"), "{attack}: {data}");
-        project.check(attack);
+        project.person("chmod u+rwx nested .git nested/.git .git/hooks").unwrap();
+        project.check(&format!("{attack}: {data}"));
     }
 }
 
 #[test]
 fn a_replaced_repository_is_restored_and_reported() {
-    for (tier, attack) in [
-        (SECOND, "mv .git old; mkdir .git; echo evil > .git/config"),
-        (SECOND, "mv .git old; ln -s old .git"),
-        (FIRST, "mv nested x; mkdir -p nested/.git; echo evil > nested/.git/config"),
+    for attack in [
+        "mv .git old; mkdir .git; echo evil > .git/config",
+        "mv .git old; ln -s old .git",
+        "mv nested/.git x; mkdir -p nested/.git; echo evil > nested/.git/config",
     ] {
         let project = Project::new();
-        let data = project.attack(tier, attack);
+        let data = project.attack(SECOND, attack);
         let reported =
             data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}")).to_owned();
-        assert!(
-            reported.ends_with(".git: change reverted; the command's version was deleted"),
-            "{reported}"
-        );
+        assert!(reported.contains("/.git: restored"), "{reported}");
         project.check(attack);
+    }
+}
+
+#[test]
+fn a_checkout_that_cannot_change_settings_is_reported() {
+    for (tier, expected) in [
+        (
+            FIRST,
+            "sandbox probably blocked: change of .vscode/settings.json; git checkout -f leads back",
+        ),
+        (SECOND, "sandbox blocked: change of .vscode/settings.json; git checkout -f leads back"),
+    ] {
+        let project = Project::new();
+        let workspace = &project.workspace;
+        let read = |path: &str| std::fs::read_to_string(workspace.at(path)).unwrap();
+        let change = "
+            mkdir -p .vscode; echo one > .vscode/settings.json; echo one > f
+            git add .vscode f && git commit -qm one
+            git checkout -qb other; echo two > .vscode/settings.json; echo two > f
+            git commit -qam two && git branch one HEAD~1";
+        project.person(change).unwrap();
+        let data = workspace.data(tier, "git checkout one");
+        assert_eq!(data["exit_code"], 0, "{tier:?}: {data}");
+        assert_eq!(data["sandbox_blocked"], serde_json::json!([expected]), "{tier:?}: {data}");
+        assert_eq!((read(".vscode/settings.json"), read("f")), ("two\n".into(), "one\n".into()));
+        // Afterwards the file is as in the commit.
+        project.person("git checkout -qf").unwrap();
+        assert_eq!(read(".vscode/settings.json"), "one\n");
+        // Nothing is said if nothing was blocked.
+        let data = workspace.data(tier, "git status; git log -1");
+        assert!(data.get("sandbox_blocked").is_none(), "{tier:?}: {data}");
     }
 }

@@ -58,7 +58,10 @@ fn many_commands_leave_no_process_or_open_file_in_the_server() {
         let tree = TempTree::new("");
         // If each call leaked a file descriptor, the limit would soon be reached.
         let mut server = limited(&tree, 128, flags);
-        assert_eq!(calls(&mut server, 40, "true"), 40);
+        // The server keeps as many inotify instances as commands ever ran at once: first reach that number.
+        for _ in 0..5 {
+            assert_eq!(calls(&mut server, 40, "true"), 40);
+        }
         // Only root can list the server's open files.
         let files = |server: &Server| testkit::is_root().then(|| open_files(server.id()));
         let before = files(&server);

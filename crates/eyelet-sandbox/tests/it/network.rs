@@ -103,6 +103,91 @@ fn with_network_commands_use_the_callers_network() {
 }
 
 #[test]
+fn with_network_unix_sockets_outside_stay_unreachable() {
+    if testkit::lacks("python3") {
+        return;
+    }
+    let workspace = Workspace::new("");
+    // Like docker.sock and the sockets of D-Bus and systemd.
+    let outside = workspace.outside().join("socket");
+    let service = UnixListener::bind(&outside).unwrap();
+    service.set_nonblocking(true).unwrap();
+    let inside = UnixListener::bind(workspace.at("socket")).unwrap();
+    inside.set_nonblocking(true).unwrap();
+    let name = format!("eyelet-test-{}", testkit::workspace::marker());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let hidden = UnixListener::bind_addr(&address).unwrap();
+    hidden.set_nonblocking(true).unwrap();
+    let attacks = [
+        "socket.socket(socket.AF_UNIX).connect(os.environ['OUT'] + '/socket')".to_owned(),
+        "socket.socket(socket.AF_UNIX).connect('socket')".to_owned(),
+        format!("socket.socket(socket.AF_UNIX).connect('\\0{name}')"),
+        "socket.socket(socket.AF_UNIX).bind('new')".to_owned(),
+        "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)".to_owned(),
+        "socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)".to_owned(),
+        "socket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET)".to_owned(),
+        // NETLINK_USERSOCK, through which programs talk to each other.
+        "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 2)".to_owned(),
+    ];
+    for tier in TIERS {
+        let flags = [tier, &["--network"]].concat();
+        for attack in &attacks {
+            let said = workspace.stdout(&flags, &attempt(attack));
+            assert_eq!(said, "refused\n", "{tier:?} {attack}");
+        }
+        for listener in [&service, &inside, &hidden] {
+            assert!(listener.accept().is_err(), "{tier:?}: a connection came");
+        }
+    }
+}
+
+#[test]
+fn with_network_names_are_resolved_and_interfaces_listed() {
+    if testkit::lacks("python3") {
+        return;
+    }
+    let workspace = Workspace::new("");
+    // The C library asks its cache through a Unix socket first, and lists interfaces over netlink.
+    let body = "assert socket.getaddrinfo('localhost', 80)\nassert socket.if_nameindex()\n\
+                import pwd\nassert pwd.getpwuid(0).pw_name == 'root'";
+    for tier in TIERS {
+        let flags = [tier, &["--network"]].concat();
+        assert_eq!(workspace.stdout(&flags, &attempt(body)), "done\n", "{tier:?}");
+    }
+}
+
+#[test]
+fn socket_pairs_of_raw_and_datagram_type_are_refused() {
+    if testkit::lacks("python3") {
+        return;
+    }
+    let workspace = Workspace::new("");
+    let listener = UnixDatagram::bind(workspace.at("datagram")).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    for tier in TIERS {
+        for network in [&[][..], &["--network"]] {
+            let flags = [tier, network].concat();
+            // The kernel makes a datagram socket of SOCK_RAW, which can send to any path.
+            for kind in ["SOCK_RAW", "SOCK_DGRAM", "SOCK_RDM", "SOCK_RAW | socket.SOCK_NONBLOCK"] {
+                let attack = format!(
+                    "a, b = socket.socketpair(socket.AF_UNIX, socket.{kind})\na.sendto(b'x', 'datagram')"
+                );
+                let said = workspace.stdout(&flags, &attempt(&attack));
+                assert_eq!(said, "refused\n", "{flags:?} {kind}");
+                assert!(listener.recv(&mut [0; 8]).is_err(), "{flags:?}: a datagram came");
+            }
+            for kind in ["SOCK_STREAM", "SOCK_SEQPACKET", "SOCK_STREAM | socket.SOCK_CLOEXEC"] {
+                let pair = format!(
+                    "a, b = socket.socketpair(socket.AF_UNIX, socket.{kind})\na.send(b'x')\nassert b.recv(1) == b'x'"
+                );
+                let said = workspace.stdout(&flags, &attempt(&pair));
+                assert_eq!(said, "done\n", "{flags:?} {kind}");
+            }
+        }
+    }
+}
+
+#[test]
 fn system_calls_of_another_abi_kill_the_process() {
     if !cfg!(target_arch = "x86_64") {
         return testkit::skip("not x86_64");

@@ -120,7 +120,8 @@ fn the_environment_is_the_allow_list_and_others_are_unreadable() {
         let names = workspace.stdout(&flags, "env | cut -d= -f1 | LC_ALL=C sort | tr '\\n' ' '");
         assert_eq!(
             names,
-            "CARGO_HOME GIT_TERMINAL_PROMPT HOME LC_ALL NO_COLOR OUT PAGER PATH PWD SHLVL TERM TMPDIR WANTED _ ",
+            "CARGO_HOME CARGO_NET_RETRY GIT_TERMINAL_PROMPT GOCACHE HOME LC_ALL NO_COLOR NPM_CONFIG_CACHE \
+             NPM_CONFIG_FETCH_RETRIES OUT PAGER PATH PIP_CACHE_DIR PIP_RETRIES PWD SHLVL TERM TMPDIR WANTED _ ",
             "{tier:?}"
         );
         let data = workspace.data(&flags, "ls; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -a CANARY; cat /proc/*/cmdline | grep -ac __supervise");
@@ -191,6 +192,36 @@ print('tried')
         let said = workspace.stdout(&flags, &format!("python3 - <<'PYTHON'{script}\nPYTHON"));
         assert_eq!(said, "tried\n", "{tier:?}");
         assert!(victim.is_alive(), "{tier:?}");
+    }
+}
+
+#[test]
+fn reading_anywhere_does_not_include_other_processes() {
+    let mut workspace = Workspace::new("");
+    let victim = Victim::new();
+    let pid = victim.0.id();
+    workspace.set("EYELET_TEST_SECRET", "CANARY");
+    let files =
+        ["environ", "mem", "maps", "smaps", "auxv", "pagemap", "stack", "syscall", "io", "fd/0"];
+    for tier in TIERS {
+        let flags = [tier, &["--read-anywhere"]].concat();
+        for file in files {
+            // The victim, and eyelet itself.
+            for process in [pid.to_string(), "self".to_owned(), "thread-self".to_owned()] {
+                let arguments = json!({ "path": format!("/proc/{process}/{file}") }).to_string();
+                let mut eyelet = workspace.eyelet(&flags);
+                let output = eyelet.args(["call", "read", &arguments]).output().unwrap();
+                let answer = testkit::workspace::envelope(&output);
+                assert_eq!(answer["error"]["code"], "permission_denied", "{arguments}: {answer}");
+            }
+        }
+        let list = files.map(|file| format!("/proc/{pid}/{file} /proc/{pid}/task/{pid}/{file}"));
+        let command = format!(
+            "for file in {}; do if head -c 1 $file 2>/dev/null | grep -q ''; then echo $file; fi; done; \
+             cat /proc/[0-9]*/environ 2>/dev/null | grep -ac CANARY; echo tried",
+            list.join(" ")
+        );
+        assert_eq!(workspace.stdout(&flags, &command), "0\ntried\n", "{tier:?}");
     }
 }
 
@@ -291,6 +322,47 @@ fn a_fork_bomb_is_limited_and_does_not_block_other_calls() {
             bombs.count()
         };
         assert!(within(Duration::from_secs(10), || left() == 0), "{tier:?}: {} are left", left());
+    }
+}
+
+/// Three hundred chains of processes, each of which writes, forks and exits. They start at once.
+const CHAINS: &str = "python3 - <<'PYTHON'
+import os, time
+alive = os.open('alive', os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+gate, opened = os.pipe()
+# If the test fails, they end all the same.
+end = time.monotonic() + 20
+def fork():
+    while time.monotonic() < end:
+        # There may be too many processes for a moment.
+        try: return os.fork()
+        except OSError: time.sleep(0.01)
+for _ in range(300):
+    if fork() == 0:
+        os.close(opened)
+        os.setsid()
+        os.read(gate, 1)
+        while time.monotonic() < end and fork() == 0: os.write(alive, b'x')
+        os._exit(0)
+os.close(opened)
+time.sleep(0.5)
+PYTHON";
+
+#[test]
+fn chains_of_forks_do_not_outlive_the_call() {
+    if testkit::lacks("python3") {
+        return;
+    }
+    for tier in TIERS {
+        let workspace = Workspace::new("");
+        let data = workspace.data(tier, CHAINS);
+        assert_eq!((&data["exit_code"], &data["stderr"]), (&json!(0), &json!("")), "{tier:?}");
+        let written = || fs::metadata(workspace.at("alive")).unwrap().len();
+        let before = written();
+        assert!(before > 300, "{tier:?}: the chains did not run: {data}");
+        // Each process of a chain writes.
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(written(), before, "{tier:?}: a chain is left");
     }
 }
 

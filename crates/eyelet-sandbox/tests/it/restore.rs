@@ -11,7 +11,12 @@ use testkit::workspace::{SECOND, TIERS, Workspace, envelope};
 
 /// Runs the script in its own mount namespace, in which it can mount onto the workspace's folder `w`.
 /// In the script, `call` runs the command in the sandbox, confined to `w`.
-fn among_mounts(workspace: &Workspace, tier: &[&str], script: &str, command: &str) -> Value {
+pub(crate) fn among_mounts(
+    workspace: &Workspace,
+    tier: &[&str],
+    script: &str,
+    command: &str,
+) -> Value {
     let call =
         "call() { \"$EYELET\" --root \"$PWD/w\" --cwd \"$PWD/w\" $TIER call bash \"$COMMAND\"; }";
     let mut unshare = Command::new("unshare");
@@ -26,7 +31,7 @@ fn among_mounts(workspace: &Workspace, tier: &[&str], script: &str, command: &st
 }
 
 /// The report about a protected path.
-fn reported(data: &Value, path: &str) -> String {
+pub(crate) fn reported(data: &Value, path: &str) -> String {
     let all = data["sandbox_reverted"].as_array().unwrap_or_else(|| panic!("{data}"));
     let mut all = all.iter().map(|reported| reported.as_str().unwrap());
     all.find(|reported| reported.contains(&format!("/{path}: "))).unwrap_or("nothing").to_owned()
@@ -39,11 +44,7 @@ fn a_symlink_in_a_protected_path_is_reverted() {
         let workspace = Workspace::new("");
         let data = workspace.data(tier, attack);
         assert!(!workspace.at(".cargo").is_symlink(), "{tier:?} {data}");
-        assert!(
-            reported(&data, ".cargo")
-                .ends_with(": change reverted; the command's version was deleted"),
-            "{tier:?} {data}"
-        );
+        assert!(reported(&data, ".cargo").ends_with("/.cargo.eyelet-conflict"), "{tier:?} {data}");
 
         let workspace = Workspace::new(".cargo/config.toml = kept");
         for attack in [attack, "rm -rf .cargo", "mv .cargo gone", "rm -rf .cargo; echo > .cargo"] {
@@ -85,11 +86,17 @@ fn targets_of_protected_symlinks_are_protected() {
 
 #[test]
 fn a_failed_restore_is_reported() {
-    // A file system that is writable while the command runs, and read-only afterwards.
-    let script = "mount -t tmpfs -o mode=755 none w; mkdir w/.vscode; echo kept > w/.vscode/tasks.json; \
-                  call & until [ -e w/ready ]; do sleep 0.01; kill -0 $!; done; \
-                  until mount -o remount,ro none w 2>/dev/null; do sleep 0.01; kill -0 $!; done; wait $!";
-    let command = "echo evil > .mcp.json; echo evil > .vscode/tasks.json; : > ready; \
+    // The file system becomes read-only before the supervisor, which is stopped, can restore anything.
+    let script = "child() { cut -d' ' -f1 /proc/$1/task/$1/children; }; \
+                  mount -t tmpfs -o mode=755 none w; mkdir w/.vscode; echo kept > w/.vscode/tasks.json; \
+                  call & until [ -e w/up ]; do sleep 0.01; kill -0 $!; done; \
+                  eyelet=$!; [ $(cat /proc/$eyelet/comm) = eyelet ] || eyelet=$(child $eyelet); \
+                  monitor=$(child $eyelet); kill -STOP $monitor; : > w/go; \
+                  until [ -e w/ready ]; do sleep 0.01; kill -0 $!; done; \
+                  until mount -o remount,ro none w 2>/dev/null; do sleep 0.01; kill -0 $!; done; \
+                  kill -CONT $monitor; wait $!";
+    let command = "(: > up); until [ -e go ]; do sleep 0.01; done; \
+                   echo evil > .mcp.json; echo evil > .vscode/tasks.json; (: > ready); \
                    while (: > probe) 2>/dev/null; do sleep 0.01; done";
     for tier in TIERS {
         let workspace = Workspace::new("w/");
@@ -129,12 +136,12 @@ fn the_header_names_one_protected_path_within_the_budget() {
 #[test]
 fn the_command_line_prints_reverted_paths() {
     let workspace = Workspace::new(".vscode/tasks.json = kept");
-    let command = "echo evil > .mcp.json; rm -rf .vscode";
+    let command = "echo evil > x; mv x .mcp.json; rm .vscode/tasks.json";
     let output = workspace.eyelet(SECOND).args(["bash", command]).output().unwrap();
     let reported = workspace.tree.redact(&String::from_utf8_lossy(&output.stderr));
     expect![[r#"
-        protected: /repo/.mcp.json: change reverted; the command's version was deleted
-        protected: /repo/.vscode: restored
+        protected: /repo/.mcp.json: restored; the other version was moved to /repo/.mcp.json.eyelet-conflict
+        protected: /repo/.vscode/tasks.json: restored
     "#]]
     .assert_eq(&reported);
     assert!(output.status.success() && output.stdout.is_empty());
@@ -144,12 +151,51 @@ fn the_command_line_prints_reverted_paths() {
 fn a_full_disk_leaves_no_partial_protected_file() {
     let script = "mount -t tmpfs -o size=1m,mode=755 none w; head -c 300000 /dev/zero > w/.mcp.json; \
                   call; cp w/.mcp.json left 2>/dev/null || true";
-    let command = "rm .mcp.json; head -c 2000000 /dev/zero > full";
+    let command = "head -c 2000000 /dev/zero > full; mv .mcp.json moved";
     let workspace = Workspace::new("w/");
     let data = among_mounts(&workspace, SECOND, script, command);
     let expected = "/w/.mcp.json: may have changed and could not be restored; check it";
     assert!(reported(&data, ".mcp.json").ends_with(expected), "{data}");
     assert!(!workspace.at("left").exists(), "a part of it was left");
+}
+
+#[test]
+fn symlinks_on_the_way_to_a_protected_path_cannot_lead_elsewhere() {
+    let evil = "mkdir -p evil/claude; echo evil > evil/claude/settings.json; cp -r conf/git evil/git; \
+                echo evil >> evil/git/config;";
+    for tier in TIERS {
+        for attack in [
+            "ln -sfn ../evil/claude links/claude",
+            "rm link; ln -s evil link",
+            "rm links/git; ln -s ../evil/git links/git",
+            "ln -s evil new; mv -T new link",
+            "rm -r links; mkdir links; ln -s ../evil/git links/git; ln -s ../evil/claude links/claude",
+        ] {
+            let workspace = Workspace::new(
+                "
+                .claude -> links/claude
+                links/claude -> ../link/claude
+                link -> conf
+                conf/claude/settings.json = kept
+                .git -> links/git
+                links/git -> ../link/git
+                conf/git/HEAD = ref: refs/heads/main
+                conf/git/objects/
+                conf/git/refs/
+                conf/git/config = kept
+            ",
+            );
+            let data = workspace.data(tier, &format!("{evil} {attack}"));
+            let now = [".claude/settings.json", ".git/config"]
+                .map(|path| fs::read_to_string(workspace.at(path)).unwrap_or_default());
+            assert_eq!(
+                now.map(|text| text.trim().to_owned()),
+                ["kept"; 2],
+                "{tier:?} {attack} {data}"
+            );
+            assert!(data["sandbox_reverted"].is_array(), "{tier:?} {attack} {data}");
+        }
+    }
 }
 
 #[test]
@@ -177,15 +223,17 @@ fn mounted_protected_paths_are_restored_in_place() {
 }
 
 #[test]
-fn mounts_in_a_protected_directory_stay_and_are_reported() {
+fn mounts_in_a_protected_directory_stay() {
     let script = "mkdir -p w/.vscode/m w/.claude/m; mount --bind folder w/.vscode/m; call; \
                   [ -e w/.vscode/m/file ] && touch still-there";
     let command = "echo evil > .vscode/tasks.json; rm -rf .claude; true";
     let workspace = Workspace::new("w/\nfolder/file = kept");
     let data = among_mounts(&workspace, SECOND, script, command);
-    let expected = "/w/.vscode: may have changed and could not be restored; check it";
-    assert!(reported(&data, ".vscode").ends_with(expected), "{data}");
-    assert!(reported(&data, ".claude").ends_with("/w/.claude: restored"), "{data}");
+    assert!(reported(&data, ".vscode/tasks.json").ends_with("/.vscode.eyelet-conflict"), "{data}");
+    assert!(!workspace.at("w/.vscode/tasks.json").exists(), "{data}");
+    // Both, if it was restored before `rm` was done.
+    let is_restored = |path| reported(&data, path).ends_with(": restored");
+    assert!(is_restored(".claude") || is_restored(".claude/m"), "{data}");
     assert_eq!(fs::read_to_string(workspace.at("folder/file")).unwrap(), "kept", "{data}");
     assert!(workspace.at("still-there").exists(), "{data}");
 }

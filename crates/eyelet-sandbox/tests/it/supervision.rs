@@ -10,7 +10,7 @@ use eyelet::{
     CancelFlag, Environment, OutputStore, PrivateTemp, Root, SandboxPolicy, SandboxSettings,
     Tool as _, TurnContext,
 };
-use eyelet_sandbox::{ProcessStat, Supervisor, Tier, TierChoice};
+use eyelet_sandbox::{Supervisor, Tier, TierChoice, parent_process};
 use rustix::process::{Pid, Signal, kill_process};
 use testkit::eyelet_bin;
 use testkit::workspace::{
@@ -69,7 +69,7 @@ pub(crate) fn children(parent: u32) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let child = |entry: fs::DirEntry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
-        let found = ProcessStat::of(pid)?.parent;
+        let found = parent_process(pid)?;
         (found.unsigned_abs() == parent).then(|| Pid::from_raw(pid)).flatten()
     };
     processes.filter_map(child).collect()

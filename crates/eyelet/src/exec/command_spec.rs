@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::environment::Environment;
 use crate::exec::output_window::{OutputWindow, SaveTarget};
-use crate::exec::sandbox_request::SupervisedCommand;
+use crate::exec::sandboxed::sandbox_request::SupervisedCommand;
 use crate::fs::directory::Directory;
 use crate::progress::Progress;
 use crate::text::head_tail::Keep;

@@ -2,15 +2,17 @@
 
 #![expect(clippy::disallowed_methods, reason = "starts processes")]
 
-pub(crate) mod allowed_variables;
+pub(crate) mod blocked;
 pub(crate) mod command_spec;
-pub(crate) mod denied_paths;
 pub(crate) mod find_program;
-pub(crate) mod nested_repositories;
 pub(crate) mod output_stream;
 pub(crate) mod output_window;
 pub(crate) mod process_group;
 pub(crate) mod refusal;
 pub(crate) mod run_command;
-pub(crate) mod sandbox_request;
-pub(crate) mod supervised_process;
+pub(crate) mod sandbox_facts;
+#[cfg(feature = "sandbox")]
+pub(crate) mod sandboxed;
+#[cfg(not(feature = "sandbox"))]
+#[path = "unsandboxed.rs"]
+pub(crate) mod sandboxed;

@@ -10,24 +10,25 @@ use crate::exec::command_spec::CommandSpec;
 use crate::exec::output_window::{OutputWindow, SaveTarget};
 use crate::progress::Progress;
 use crate::saved_output::output_store::SavedFile;
-use crate::text::command_reply::{SavedOutput, StreamReport};
+use crate::text::command_reply::{FoldedOutput, SavedOutput, StreamReport};
 use crate::text::head_tail::HeadTailBuffer;
 use crate::text::removed_files::RemovedFiles;
 use crate::text::reply_budget::{TextSize, split_between};
+use crate::text::stream_buffer::StreamBuffer;
 
 /// With a large pipe the command continues while eyelet writes to disk.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1024 * 1024;
 /// The most bytes of one read.
-const READ_BYTES: usize = 256 * 1024;
+const READ_BYTES: usize = 128 * 1024;
 /// The most reads in a row before the other stream and the time limit are checked.
-const MAX_READS: usize = 16;
+const MAX_READS: usize = 32;
 
 /// The reading end of one stream.
 pub(crate) struct OutputStream {
     pipe: Option<OwnedFd>,
     buffer: Vec<u8>,
-    head_tail: HeadTailBuffer,
+    buffered: StreamBuffer,
     /// A longer stream may be truncated, so it is saved.
     save_above: u64,
     save_state: SaveState,
@@ -55,7 +56,7 @@ impl OutputStream {
         OutputStream {
             buffer: vec![0; if pipe.is_some() { READ_BYTES } else { 0 }],
             pipe,
-            head_tail,
+            buffered: StreamBuffer::new(head_tail),
             save_above: save_above as u64,
             save_state: SaveState::NotStarted(spec.save_to.clone()),
             progress: spec.progress.clone(),
@@ -81,16 +82,20 @@ impl OutputStream {
 
     /// How many bytes were read.
     pub(crate) fn total_bytes(&self) -> u64 {
-        self.head_tail.total_bytes()
+        self.buffered.raw().total_bytes()
     }
 
-    /// Reads what is in the pipe, at most [`MAX_READS`] times. Returns how many bytes it read.
+    /// Reads until the pipe is empty, at most [`MAX_READS`] times, and once if the stream is folded,
+    /// which takes longer. Returns how many bytes it read.
     pub(crate) fn read(&mut self) -> io::Result<usize> {
         let mut total = 0;
-        for _ in 0..MAX_READS {
+        let most = if self.buffered.is_folding() { 1 } else { MAX_READS };
+        for _ in 0..most {
             let count = self.read_once()?;
             total += count;
-            if count < READ_BYTES {
+            // A short read does not end the loop: the command has often written more meanwhile, and
+            // another read costs less than a poll.
+            if count == 0 {
                 break;
             }
         }
@@ -126,7 +131,7 @@ impl OutputStream {
                 }
             }
         }
-        self.head_tail.push(chunk);
+        self.buffered.push(chunk);
     }
 
     /// Creates the file and writes everything that was read before.
@@ -136,7 +141,8 @@ impl OutputStream {
         let mut start = || {
             let mut file = save_to.as_ref().map_err(|reason| *reason)?.create()?;
             let parts = self
-                .head_tail
+                .buffered
+                .raw()
                 .all_bytes()
                 .ok_or("the start of the output is no longer in memory")?;
             for part in parts {
@@ -152,16 +158,28 @@ impl OutputStream {
         streams: &mut [OutputStream; 2],
         window: OutputWindow,
     ) -> [StreamReport; 2] {
-        let shares = match window {
+        streams.iter_mut().for_each(|stream| stream.buffered.finish());
+        let is_folded = streams.iter().any(|stream| stream.buffered.folded().is_some());
+        let shares = |buffer: fn(&OutputStream) -> &HeadTailBuffer| match window {
             OutputWindow::Each(_) => [None, None],
             OutputWindow::Shared(room) => {
-                let sizes = streams.each_ref().map(|stream| stream.head_tail.size());
+                let sizes = streams.each_ref().map(|stream| buffer(stream).size());
                 split_between(room, sizes).map(Some)
             }
         };
+        let raw = shares(|stream| stream.buffered.raw());
+        // What one folded stream does not need is for the other one.
+        let text = is_folded.then(|| shares(OutputStream::text_form));
         let [first, second] = streams;
-        let [first_share, second_share] = shares;
-        [first.report(first_share), second.report(second_share)]
+        let ([first_raw, second_raw], text) =
+            (raw, text.map_or([None, None], |text| text.map(Some)));
+        let [first_text, second_text] = text;
+        [first.report(first_raw, first_text), second.report(second_raw, second_text)]
+    }
+
+    /// What the text form shows a part of.
+    fn text_form(&self) -> &HeadTailBuffer {
+        self.buffered.folded().map_or(self.buffered.raw(), |(folded, _)| folded)
     }
 
     /// The saved files that were removed to free space for both streams.
@@ -173,17 +191,31 @@ impl OutputStream {
         removed
     }
 
-    fn report(&mut self, share: Option<TextSize>) -> StreamReport {
-        let mut report = StreamReport {
-            shown: match share {
-                Some(share) => self.head_tail.shown_within(share),
-                None => self.head_tail.shown(),
-            },
-            total_bytes: self.total_bytes(),
-            lines: self.head_tail.lines(),
-            saved: None,
+    /// `share` is that of the raw stream, and `text_share` that of the text form, if a stream is folded.
+    fn report(
+        &mut self,
+        share: Option<TextSize>,
+        text_share: Option<Option<TextSize>>,
+    ) -> StreamReport {
+        let select = |buffer: &HeadTailBuffer, share: Option<TextSize>| match share {
+            Some(share) => buffer.shown_within(share),
+            None => buffer.shown(),
         };
-        if !report.is_truncated() {
+        let raw = self.buffered.raw();
+        let text = self.text_form();
+        let mut report = StreamReport {
+            shown: select(raw, share),
+            total_bytes: raw.total_bytes(),
+            lines: raw.lines(),
+            saved: None,
+            folded: text_share.map(|share| FoldedOutput {
+                shown: select(text, share),
+                total_bytes: text.total_bytes(),
+                lines: text.lines(),
+                redraws: self.buffered.folded().map_or(0, |(_, redraws)| redraws),
+            }),
+        };
+        if !report.needs_file() {
             // The file was created in case the other stream would fill the reply.
             self.save_state = SaveState::Done;
             return report;

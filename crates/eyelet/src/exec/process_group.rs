@@ -9,8 +9,6 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-#[cfg(target_os = "linux")]
-use eyelet_sandbox::ProcessStat;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
@@ -157,7 +155,15 @@ fn has_others(leader: Pid) -> bool {
     }
 }
 
+/// Whether the process is in the group and not dead.
 #[cfg(target_os = "linux")]
 fn is_member(pid: i32, leader: i32) -> bool {
-    ProcessStat::of(pid).is_some_and(|stat| !stat.is_dead && stat.group == leader)
+    let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else { return false };
+    // `pid (name) state parent group …`; the name may contain anything, even brackets.
+    let after_name = stat.rsplit(|byte| *byte == b')').next().unwrap_or_default();
+    let text = String::from_utf8_lossy(after_name);
+    let mut fields = text.split_ascii_whitespace();
+    let is_dead = matches!(fields.next(), Some("Z" | "X"));
+    let group = fields.nth(1).and_then(|group| group.parse().ok());
+    !is_dead && group == Some(leader)
 }

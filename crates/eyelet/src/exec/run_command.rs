@@ -7,7 +7,6 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use eyelet_sandbox::Reverted;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
 
@@ -16,17 +15,24 @@ use crate::exec::command_spec::CommandSpec;
 use crate::exec::output_stream::OutputStream;
 use crate::exec::process_group::ProcessGroup;
 use crate::exec::refusal::Refusal;
-use crate::exec::supervised_process::SupervisedProcess;
+use crate::exec::sandbox_facts::SandboxFacts;
+use crate::exec::sandboxed::supervised_process::SupervisedProcess;
 use crate::limits::STOP_INTERVAL;
+use crate::text::blocked::Blocked;
 use crate::text::command_reply::StreamReport;
 use crate::text::removed_files::RemovedFiles;
+use crate::text::reverted::Reverted;
 
 /// How long background processes may still write after the command has ended.
 const DRAIN_TIME: Duration = Duration::from_millis(100);
+/// As much as both pipes can hold.
+const PIPES_BYTES: usize = 2 * 1024 * 1024;
 /// How long a group may take to end after SIGTERM.
 const GRACE_TIME: Duration = Duration::from_millis(200);
 /// How long to wait for a killed group: a process that hangs in the kernel does not die.
 const REAP_TIME: Duration = Duration::from_secs(1);
+/// How long a supervisor may take to kill all processes of a command and to restore protected paths.
+const SUPERVISOR_TIME: Duration = Duration::from_secs(20);
 /// How often to check a group that received SIGTERM.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -35,6 +41,10 @@ pub(crate) struct CommandOutcome {
     pub(crate) end: CommandEnd,
     pub(crate) stdout: StreamReport,
     pub(crate) stderr: StreamReport,
+    /// How it was sandboxed, if it was.
+    pub(crate) sandbox: Option<SandboxFacts>,
+    /// What the sandbox refused, as far as that was counted.
+    pub(crate) blocked: Vec<Blocked>,
     /// Changes to protected paths that were reverted.
     pub(crate) reverted: Vec<Reverted>,
     /// Saved files that were removed to free space for its output.
@@ -45,8 +55,10 @@ pub(crate) struct CommandOutcome {
 pub(crate) enum CommandEnd {
     /// By itself; 128 + N for signal N.
     Exited(i32),
-    /// eyelet killed it.
+    /// eyelet killed it because the call ended.
     Stopped(Stop),
+    /// The supervisor killed it, for this reason.
+    Killed(String),
 }
 
 /// Runs the command until it ends or `stop_check` fails.
@@ -57,27 +69,40 @@ pub(crate) fn run(
     if let Err(stop) = stop_check.check() {
         let nothing = || OutputStream::new(None, spec);
         let [stdout, stderr] = OutputStream::finish(&mut [nothing(), nothing()], spec.window);
-        let (end, reverted, removed) =
-            (CommandEnd::Stopped(stop), Vec::new(), RemovedFiles::default());
-        return Ok(CommandOutcome { end, stdout, stderr, reverted, removed });
+        return Ok(CommandOutcome {
+            end: CommandEnd::Stopped(stop),
+            stdout,
+            stderr,
+            sandbox: None,
+            blocked: Vec::new(),
+            reverted: Vec::new(),
+            removed: RemovedFiles::default(),
+        });
     }
     let (mut process, outputs) = CommandProcess::start(spec)?;
     let mut streams = Streams(outputs.map(|pipe| OutputStream::new(pipe, spec)));
     streams.0.iter().try_for_each(OutputStream::prepare)?;
     let stopped = streams.read_until_end(&mut process, stop_check)?;
-    let (exit_code, reverted) = match &mut process {
-        CommandProcess::Group(group) => (streams.end_group(group, stopped)?, Vec::new()),
-        CommandProcess::Supervised(process) => {
-            (streams.end_supervised(process, stopped)?, process.take_reverted())
+    let (exit_code, killed, sandbox, blocked, reverted) = match &mut process {
+        CommandProcess::Group(group) => {
+            (streams.end_group(group, stopped)?, None, None, Vec::new(), Vec::new())
         }
+        CommandProcess::Supervised(process) => (
+            streams.end_supervised(process, stopped)?,
+            process.take_kill_reason(),
+            process.sandbox_facts(),
+            process.blocked(),
+            process.take_reverted(),
+        ),
     };
     let [stdout, stderr] = OutputStream::finish(&mut streams.0, spec.window);
     let removed = OutputStream::removed(&mut streams.0);
-    let end = match stopped {
-        Some(stop) => CommandEnd::Stopped(stop),
-        None => CommandEnd::Exited(exit_code.unwrap_or(-1)),
+    let end = match (stopped, killed) {
+        (_, Some(reason)) => CommandEnd::Killed(reason),
+        (Some(stop), None) => CommandEnd::Stopped(stop),
+        (None, None) => CommandEnd::Exited(exit_code.unwrap_or(-1)),
     };
-    Ok(CommandOutcome { end, stdout, stderr, reverted, removed })
+    Ok(CommandOutcome { end, stdout, stderr, sandbox, blocked, reverted, removed })
 }
 
 /// The command and what it started. Dropping it early kills both.
@@ -136,7 +161,7 @@ impl Streams {
             if let Err(stop) = stop_check.check() {
                 return Ok(Some(stop));
             }
-            self.wait(stop_check.left(), process.end_handle());
+            self.wait(stop_check.remaining(), process.end_handle());
             self.read()?;
         }
     }
@@ -150,7 +175,7 @@ impl Streams {
         if stopped.is_none() {
             self.drain(DRAIN_TIME)?;
         }
-        let until = Instant::now() + GRACE_TIME + REAP_TIME;
+        let until = Instant::now() + SUPERVISOR_TIME;
         let mut is_asked_to_end = false;
         loop {
             self.read()?;
@@ -212,11 +237,18 @@ impl Streams {
         }
     }
 
-    /// Reads what dead writers left in the pipes; does not wait for live ones.
+    /// Reads what dead writers left in the pipes, however long it takes to fold it; does not wait for
+    /// live ones.
     fn drain_rest(&mut self) -> io::Result<()> {
         let until = Instant::now() + DRAIN_TIME;
-        while self.read()? > 0 && Instant::now() < until {}
-        Ok(())
+        let mut total = 0;
+        loop {
+            let count = self.read()?;
+            total += count;
+            if count == 0 || total > PIPES_BYTES && Instant::now() >= until {
+                return Ok(());
+            }
+        }
     }
 
     /// Reads until the group is gone or the time is up.

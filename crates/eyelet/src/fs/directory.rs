@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
+use crate::error::ToolError;
 use crate::text::entry_tree::EntryKind;
 
 use crate::paths::confined_path::{ConfinedPath, OpenAs, OpenFailure};
@@ -23,9 +24,10 @@ use crate::paths::root::is_removed;
 #[cfg(target_os = "linux")]
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// An open directory.
+/// An open directory inside the roots. Its entries are opened beneath it, never through a symlink, and
+/// denied entries do not exist in it.
 #[derive(Debug)]
-pub(crate) struct Directory {
+pub struct Directory {
     handle: OwnedFd,
     /// Whether the entries were read before, so that the handle has to be rewound.
     #[cfg_attr(
@@ -54,6 +56,17 @@ impl ResourceErrors {
     }
 }
 
+impl ConfinedPath {
+    /// Opens a directory. Follows a symlink to it if that stays inside the roots.
+    ///
+    /// # Errors
+    /// `outside_root` or `permission_denied` if the path leads out of the roots or to a denied path,
+    /// or the code of the system's error.
+    pub fn open_dir(&self) -> Result<Directory, ToolError> {
+        Directory::open(self).map_err(|failure| self.describe(failure))
+    }
+}
+
 impl Directory {
     /// Opens the directory of a call; follows a symlink to it.
     pub(crate) fn open(path: &ConfinedPath) -> Result<Directory, OpenFailure> {
@@ -66,9 +79,12 @@ impl Directory {
         })
     }
 
-    /// Fails if entries were skipped for lack of file descriptors or memory, so that the result is
-    /// incomplete.
-    pub(crate) fn check_complete(&self) -> io::Result<()> {
+    /// Fails if entries of this directory or of one opened from it were skipped for lack of file
+    /// descriptors or memory, so that the result is incomplete.
+    ///
+    /// # Errors
+    /// The last such error.
+    pub fn check_complete(&self) -> io::Result<()> {
         match self.resource_errors.0.load(Ordering::Relaxed) {
             0 => Ok(()),
             number => Err(io::Error::from_raw_os_error(number)),
@@ -80,8 +96,11 @@ impl Directory {
         is_removed(self.handle.as_fd()).unwrap_or(false)
     }
 
-    /// Opens the directory `name` in this one. Fails if it is a symlink.
-    pub(crate) fn open_directory(&self, name: &OsStr) -> io::Result<Directory> {
+    /// Opens the directory `name` in this one.
+    ///
+    /// # Errors
+    /// The system's error, also if it is a symlink or not a directory; `NotFound` if it is denied.
+    pub fn open_dir(&self, name: &OsStr) -> io::Result<Directory> {
         let flags = OFlags::RDONLY
             | OFlags::DIRECTORY
             | OFlags::NOFOLLOW
@@ -101,6 +120,10 @@ impl Directory {
     }
 
     fn open_entry(&self, name: &OsStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        // Anything but a plain name could lead out of the roots.
+        if name == "." || name == ".." || name.as_bytes().contains(&b'/') {
+            return Err(Errno::INVAL);
+        }
         let open = || rustix::fs::openat(&self.handle, name, flags, Mode::empty());
         self.resource_errors.record(retry_on_intr(open))
     }
@@ -112,7 +135,7 @@ impl Directory {
     ) -> io::Result<Directory> {
         let mut here: Option<Directory> = None;
         for name in names {
-            here = Some(here.as_ref().unwrap_or(self).open_directory(name)?);
+            here = Some(here.as_ref().unwrap_or(self).open_dir(name)?);
         }
         match here {
             Some(directory) => Ok(directory),
@@ -133,8 +156,12 @@ impl Directory {
         }
     }
 
-    /// Opens the regular file `name` in this directory; fails for symlinks and anything else.
-    pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+    /// Opens the regular file `name` in this directory for reading.
+    ///
+    /// # Errors
+    /// The system's error, also if it is a symlink; `InvalidInput` if it is not a regular file;
+    /// `NotFound` if it is denied.
+    pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         self.open_regular(name).map(|(file, _)| file)
     }
 
@@ -161,7 +188,10 @@ impl Directory {
 
     /// Calls `visit` for each entry except `.`, `..` and denied ones, in the system's order, until
     /// it breaks. Calls must not be nested: they move the handle's position.
-    pub(crate) fn each(
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn each(
         &self,
         mut visit: impl FnMut(&OsStr, EntryKind) -> ControlFlow<()>,
     ) -> io::Result<()> {

@@ -1,12 +1,13 @@
 use std::fs::File;
+use std::io::Write as _;
 use std::time::Duration;
 
 use testkit::TempTree;
 
 use crate::context::TurnContext;
 use crate::progress::Progress;
-use crate::sandbox_settings::SandboxPolicy;
-use crate::text::line_page::PageRequest;
+use crate::sandbox_policy::SandboxPolicy;
+use crate::text::line_page::{PagePart, PageRequest};
 
 use super::{PARALLEL_FROM_BYTES, read_page};
 use crate::fs::regular_file::RegularFile;
@@ -19,12 +20,35 @@ fn total_of_cut(left: u64) -> u64 {
     let path = turn.resolve_path("path", "large").unwrap();
     let Ok(open) = RegularFile::open(&path) else { panic!("it is a file") };
     File::options().write(true).open(file).and_then(|file| file.set_len(left)).unwrap();
-    let page = PageRequest { offset: 1, limit: 2, column: 1, width: 10, bytes: usize::MAX };
+    let page = PageRequest {
+        part: PagePart::FromOffset,
+        offset: 1,
+        limit: 2,
+        column: 1,
+        width: 10,
+        bytes: usize::MAX,
+        is_numbered: false,
+    };
     let scanned = read_page(&open, page, &turn.stop_check(Duration::MAX), &Progress::default());
     let Ok(scanned) = scanned else { panic!("it can be read") };
     assert!(scanned.exact);
     assert_eq!(scanned.lines.lines_shown, scanned.lines.total_lines.min(2));
     scanned.lines.total_lines
+}
+
+#[test]
+fn a_file_has_grown_if_bytes_were_appended() {
+    let tree = TempTree::new("");
+    for (start, skipped) in [("\u{feff}line\n", 3), ("", 0)] {
+        let file = tree.file("f", start);
+        let turn = TurnContext::new(tree.path(), SandboxPolicy::Off).unwrap();
+        let path = turn.resolve_path("path", "f").unwrap();
+        let Ok(open) = RegularFile::open(&path) else { panic!("it is a file") };
+        let open = open.without_start(skipped);
+        assert!(!open.has_grown());
+        File::options().append(true).open(file).unwrap().write_all(b"more").unwrap();
+        assert!(open.has_grown());
+    }
 }
 
 #[test]

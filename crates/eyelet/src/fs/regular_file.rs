@@ -19,14 +19,30 @@ pub(crate) struct RegularFile {
     /// end.
     size: u64,
     has_holes: bool,
+    /// Where the content starts: positions count from here.
+    start: u64,
 }
 
 impl RegularFile {
     pub(crate) fn open(path: &ConfinedPath) -> Result<RegularFile, OpenFailure> {
-        let file = path.open_file()?;
+        let file = path.open_regular()?;
         let metadata = file.metadata().map_err(OpenFailure::Io)?;
         let size = metadata.len();
-        Ok(RegularFile { file, size, has_holes: metadata.blocks().saturating_mul(512) < size })
+        let has_holes = metadata.blocks().saturating_mul(512) < size;
+        Ok(RegularFile { file, size, has_holes, start: 0 })
+    }
+
+    /// Leaves out the first `bytes` bytes, such as a byte-order mark.
+    #[must_use]
+    pub(crate) fn without_start(mut self, bytes: u64) -> RegularFile {
+        self.start += bytes;
+        self.size = self.size.saturating_sub(bytes);
+        self
+    }
+
+    /// Whether bytes were appended after the file was opened. Pseudo-files of the kernel never grow.
+    pub(crate) fn has_grown(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| metadata.len() > self.start + self.size)
     }
 
     /// The size, if known.
@@ -47,12 +63,26 @@ impl RegularFile {
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let space = buffer.get_mut(..most).unwrap_or_default();
         let length = loop {
-            match self.file.read_at(space, position) {
+            match self.file.read_at(space, position.saturating_add(self.start)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => break read?,
             }
         };
         Ok(buffer.get(..length).filter(|piece| !piece.is_empty()))
+    }
+
+    /// The first bytes of the file, as many as fit. Of a file whose size is not known, as many as one
+    /// system call returns: another one could block.
+    pub(crate) fn read_start<'b>(&self, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+        let mut length = 0;
+        while let Some(space) = buffer.get_mut(length..).filter(|space| !space.is_empty()) {
+            let Some(piece) = self.read_at(length as u64, space)? else { break };
+            length += piece.len();
+            if self.size().is_none() {
+                break;
+            }
+        }
+        Ok(buffer.get(..length).unwrap_or_default())
     }
 
     /// The start and end of the next data at or after `position`. The gap before it is a hole,
@@ -64,14 +94,16 @@ impl RegularFile {
         if !self.has_holes {
             return Ok(Some((position, self.size)));
         }
-        let start = match rustix::fs::seek(&self.file, SeekFrom::Data(position)) {
+        let start = match rustix::fs::seek(&self.file, SeekFrom::Data(position + self.start)) {
             Ok(start) => start,
             Err(Errno::NXIO) => return Ok(None),
             // The file system cannot find holes.
             Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some((position, self.size))),
             Err(error) => return Err(error.into()),
         };
-        let end = rustix::fs::seek(&self.file, SeekFrom::Hole(start)).unwrap_or(self.size);
+        let end = rustix::fs::seek(&self.file, SeekFrom::Hole(start));
+        let end = end.map_or(self.size, |end| end.saturating_sub(self.start));
+        let start = start.saturating_sub(self.start);
         Ok((start < self.size).then_some((start, end.clamp(start, self.size))))
     }
 }

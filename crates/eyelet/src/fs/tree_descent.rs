@@ -26,16 +26,16 @@ impl<'t> TreeDescent<'t> {
     ) -> io::Result<Option<Directory>> {
         let Some(node) = id.and_then(|id| tree.node(id)) else { return Ok(None) };
         let Some((parent, parent_node)) = tree.parent(node) else {
-            return self.top.open_directory(&node.name.raw).map(Some);
+            return self.top.open_dir(&node.name.raw).map(Some);
         };
         let parent = self.parent.get(parent, || match tree.parent(parent_node) {
             Some((grandparent, _)) => self
                 .grandparent
                 .get(grandparent, || self.top.open_below(tree.path(grandparent)))?
-                .open_directory(&parent_node.name.raw),
-            None => self.top.open_directory(&parent_node.name.raw),
+                .open_dir(&parent_node.name.raw),
+            None => self.top.open_dir(&parent_node.name.raw),
         })?;
-        parent.open_directory(&node.name.raw).map(Some)
+        parent.open_dir(&node.name.raw).map(Some)
     }
 }
 

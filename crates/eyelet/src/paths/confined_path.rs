@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use crate::error::{ErrorCode, ToolError};
 use crate::paths::open_beneath::{BeneathError, Opened, PathBeneath};
 use crate::paths::root::is_removed;
+use crate::text::escape;
 
 /// A path that a call may open. Only
 /// [`TurnContext::resolve_path`](crate::TurnContext::resolve_path) creates one.
@@ -22,7 +23,7 @@ use crate::paths::root::is_removed;
 pub struct ConfinedPath {
     pub(super) shown: PathBuf,
     pub(super) location: Location,
-    /// Error errors, in case the path turns out to lead elsewhere.
+    /// The errors in case the path turns out to lead elsewhere.
     pub(super) errors: RefusalErrors,
 }
 
@@ -114,9 +115,30 @@ impl ConfinedPath {
         Ok(opened)
     }
 
-    /// Opens a regular file for reading.
-    pub(crate) fn open_file(&self) -> Result<File, OpenFailure> {
+    /// Opens a regular file for reading. Never blocks, whatever the path names.
+    ///
+    /// # Errors
+    /// `outside_root` or `permission_denied` if the path leads out of the roots or to a denied path,
+    /// `not_a_file` for directories, pipes, sockets and devices, or the code of the system's error.
+    pub fn open_file(&self) -> Result<File, ToolError> {
+        self.open_regular().map_err(|failure| self.describe(failure))
+    }
+
+    /// The same, with a failure that tools describe in their own words.
+    pub(crate) fn open_regular(&self) -> Result<File, OpenFailure> {
         self.open(OpenAs::RegularFile).map(|opened| File::from(opened.handle))
+    }
+
+    /// The error of a failure to open this path.
+    pub(crate) fn describe(&self, failure: OpenFailure) -> ToolError {
+        let shown = escape::name(self.shown.as_os_str());
+        match failure {
+            OpenFailure::Refused(error) => error,
+            OpenFailure::NotAFile => {
+                ToolError::new(ErrorCode::NotAFile, format!("`{shown}` is not a regular file"))
+            }
+            OpenFailure::Io(error) => ToolError::io(format!("cannot open `{shown}`"), &error),
+        }
     }
 
     fn refused(&self, code: ErrorCode, message: &str) -> OpenFailure {

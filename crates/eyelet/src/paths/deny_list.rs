@@ -3,41 +3,33 @@
 //!
 //! Paths are compared after resolving symlinks, so no other spelling of a path bypasses the list.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::environment::Environment;
 use crate::error::ToolError;
-
-/// Where programs store secrets, relative to the home directory.
-pub const SECRETS: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".config/gcloud",
-    ".kube",
-    ".docker/config.json",
-    ".netrc",
-    ".git-credentials",
-    ".config/gh",
-    ".npmrc",
-    ".pypirc",
-    ".mozilla",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".copilot",
-];
+use crate::paths::secrets;
 
 /// Paths that no tool opens or lists. If a directory is denied, so is everything in it.
 #[derive(Clone, Debug, Default)]
 pub struct DenyList {
+    /// Sorted: the paths in a directory follow the directory.
     paths: Vec<PathBuf>,
-    globs: Vec<globset::Glob>,
+    /// Whether the state of processes is denied.
+    has_secrets: bool,
+    globs: Vec<DenyGlob>,
     set: GlobSet,
+}
+
+/// A deny glob, made absolute.
+#[derive(Clone, Debug)]
+pub(crate) struct DenyGlob {
+    pub(crate) glob: globset::Glob,
+    /// A directory that contains all matches. If it does not exist, its parent may.
+    pub(crate) start: PathBuf,
 }
 
 impl DenyList {
@@ -46,13 +38,30 @@ impl DenyList {
         DenyList::default()
     }
 
-    /// Denies the [`SECRETS`] in `home`.
+    /// Denies the [`SECRETS`](crate::SECRETS) of a user with these home directories and variables, and the
+    /// state of processes in `/proc`, such as their memory and environment. Symlinks are resolved now.
+    ///
+    /// `HOME` of `environment` is not used, because programs such as `ssh` take the home directory from the
+    /// user database instead. Pass both if they differ.
     #[must_use]
-    pub fn with_secrets_in(mut self, home: &Path) -> Self {
-        let real = std::fs::canonicalize(home).ok();
-        for home in [Some(home), real.as_deref()].into_iter().flatten() {
-            self.paths.extend(SECRETS.iter().map(|secret| home.join(secret)));
-        }
+    pub fn with_secrets<H: Into<PathBuf>>(
+        mut self,
+        homes: impl IntoIterator<Item = H>,
+        environment: &Environment,
+    ) -> Self {
+        let homes = homes.into_iter().map(Into::into).filter(|home: &PathBuf| home.is_absolute());
+        self.paths.extend(secrets::paths(&homes.collect::<Vec<_>>(), environment));
+        self.paths.sort();
+        self.paths.dedup();
+        self.has_secrets = true;
+        self
+    }
+
+    /// Denies one file or directory, and the target if it is a symlink.
+    #[must_use]
+    pub fn with_path(mut self, path: &Path) -> Self {
+        self.paths.extend(std::path::absolute(path));
+        self.paths.extend(std::fs::canonicalize(path));
         self.paths.sort();
         self.paths.dedup();
         self
@@ -65,28 +74,28 @@ impl DenyList {
     /// `invalid_input` if the glob is not valid.
     pub fn with_glob(mut self, glob: &str, base_dirs: &[&Path]) -> Result<Self, ToolError> {
         let glob = glob.trim_end_matches('/');
-        let globs: Vec<String> = if Path::new(glob).is_absolute() {
-            vec![glob.to_owned()]
+        let globs: Vec<(String, PathBuf)> = if Path::new(glob).is_absolute() {
+            vec![(glob.to_owned(), before_wildcards(glob))]
         } else {
             let below = |base_dir: &&Path| {
                 let real =
                     std::fs::canonicalize(base_dir).unwrap_or_else(|_| base_dir.to_path_buf());
-                let base_dir = globset::escape(&real.to_string_lossy());
-                format!("{}/{glob}", base_dir.trim_end_matches('/'))
+                let glob = format!("{}/{glob}", escaped(&real).trim_end_matches('/'));
+                (glob, real)
             };
             base_dirs.iter().map(below).collect()
         };
         let refused = |error: globset::Error| {
             ToolError::invalid_input(format!("deny glob `{glob}` is invalid: {}", error.kind()))
         };
-        for glob in globs {
+        for (glob, start) in globs {
             let mut builder = GlobBuilder::new(&glob);
             builder.literal_separator(true).case_insensitive(true);
-            self.globs.push(builder.build().map_err(refused)?);
+            self.globs.push(DenyGlob { glob: builder.build().map_err(refused)?, start });
         }
         let mut set = GlobSetBuilder::new();
-        self.globs.iter().for_each(|glob| {
-            set.add(glob.clone());
+        self.globs.iter().for_each(|own| {
+            set.add(own.glob.clone());
         });
         self.set = set.build().map_err(refused)?;
         Ok(self)
@@ -98,30 +107,70 @@ impl DenyList {
     }
 
     /// The deny globs, made absolute.
-    pub(crate) fn globs(&self) -> &[globset::Glob] {
+    pub(crate) fn globs(&self) -> &[DenyGlob] {
         &self.globs
     }
 
     /// Whether the list denies nothing.
     pub(crate) fn is_empty(&self) -> bool {
-        self.paths.is_empty() && self.globs.is_empty()
+        self.paths.is_empty() && self.globs.is_empty() && !self.has_secrets
     }
 
     /// Whether the list may deny something below the directory `real`.
     pub(crate) fn may_deny_below(&self, real: &Path) -> bool {
-        !self.globs.is_empty() || self.paths.iter().any(|path| path.starts_with(real))
+        let first = self.paths.partition_point(|path| path.as_path() < real);
+        let has_path = self.paths.get(first).is_some_and(|path| path.starts_with(real));
+        has_path
+            || !self.globs.is_empty()
+            || (self.has_secrets && Path::new(PROC).starts_with(real))
     }
 
     /// Whether the list denies the entry `real` itself. The caller has checked its parents.
     pub(crate) fn denies(&self, real: &Path) -> bool {
-        self.paths.iter().any(|path| path == real) || self.set.is_match(real)
+        self.paths.binary_search_by(|path| path.as_path().cmp(real)).is_ok()
+            || self.set.is_match(real)
+            || (self.has_secrets && is_process(real))
     }
 
-    /// Whether the list denies the entry `real` or one of its parents.
-    pub(crate) fn denies_path_to(&self, real: &Path) -> bool {
-        self.paths.iter().any(|path| real.starts_with(path))
-            || (!self.set.is_empty() && real.ancestors().any(|path| self.set.is_match(path)))
+    /// Whether the list denies the root `real`. A root in a directory of secrets is not denied: agents keep work
+    /// trees beside their settings, such as `~/.codex/worktrees`.
+    pub(crate) fn denies_root(&self, real: &Path) -> bool {
+        let is_matched = || real.ancestors().any(|path| self.set.is_match(path));
+        let is_process = || self.has_secrets && real.ancestors().any(is_process);
+        self.denies(real) || (!self.set.is_empty() && is_matched()) || is_process()
     }
+}
+
+/// A glob that matches this path. A glob is UTF-8, so each byte that is not becomes a `?`, which matches any byte.
+fn escaped(path: &Path) -> String {
+    let mut glob = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        glob.push_str(&globset::escape(chunk.valid()));
+        glob.extend(chunk.invalid().iter().map(|_| '?'));
+    }
+    glob
+}
+
+/// The directory that contains all matches of an absolute glob.
+fn before_wildcards(glob: &str) -> PathBuf {
+    let is_plain = |part: &std::path::Component<'_>| {
+        !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{', '\\'])
+    };
+    Path::new(glob).components().take_while(is_plain).collect()
+}
+
+/// Where the kernel shows the state of processes.
+const PROC: &str = "/proc";
+
+/// Names in [`PROC`] that reveal memory or keys, besides the numbers of processes.
+const REVEALING: &[&str] = &["self", "thread-self", "kcore", "kmsg", "vmcore", "keys"];
+
+/// Whether `real` is the directory of a process in [`PROC`], or reveals as much: a tool reads it with the rights
+/// of eyelet itself, whose environment may contain secrets.
+fn is_process(real: &Path) -> bool {
+    let Some(name) = real.strip_prefix(PROC).ok().and_then(Path::to_str) else { return false };
+    REVEALING.contains(&name)
+        || (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// A directory with a deny list that applies below it.

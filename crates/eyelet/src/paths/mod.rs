@@ -7,3 +7,5 @@ pub(crate) mod deny_list;
 pub(crate) mod open_beneath;
 pub(crate) mod resolve;
 pub(crate) mod root;
+pub(crate) mod secret_table;
+mod secrets;

@@ -123,7 +123,7 @@ impl<'b> ComponentWalk<'b> {
 
     fn open(mut self, flags: OFlags) -> Result<Opened, BeneathError> {
         let mut links = 0;
-        if self.target.deny_list.denies_path_to(self.root.real_path()) {
+        if self.target.deny_list.denies_root(self.root.real_path()) {
             return Err(BeneathError::Denied);
         }
         loop {
@@ -233,7 +233,7 @@ impl<'b> ComponentWalk<'b> {
     /// Starts again at the root that contains `path`.
     fn start_again(&mut self, path: &Path) -> Result<(), BeneathError> {
         let (root, rest) = root_holding(&self.target.roots, path).ok_or(BeneathError::Outside)?;
-        if self.target.deny_list.denies_path_to(root.real_path()) {
+        if self.target.deny_list.denies_root(root.real_path()) {
             return Err(BeneathError::Denied);
         }
         self.root = root;

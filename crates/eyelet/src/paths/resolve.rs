@@ -8,14 +8,14 @@ use crate::error::{ErrorCode, Hint, ToolError};
 use crate::paths::confined_path::{ConfinedPath, Location, RefusalErrors};
 use crate::paths::open_beneath::PathBeneath;
 use crate::paths::root::Root;
-use crate::sandbox_settings::SandboxPolicy;
+use crate::sandbox_policy::SandboxPolicy;
 use crate::text::escape;
 
 impl TurnContext {
     /// Resolves `text` to a path that this call may open. Relative paths start at the working
     /// directory.
     ///
-    /// `argument` is the name of the argument, for error errors. The path must be in a root, in
+    /// `argument` is the name of the argument, for error messages. The path must be in a root, in
     /// the saved output or in the session's private temp directory.
     ///
     /// # Errors
@@ -69,8 +69,12 @@ impl TurnContext {
             PathScope::Everything if self.deny_list.is_empty() => {
                 return Ok(ConfinedPath { shown, location: Location::Anywhere, errors });
             }
-            // Every path is beneath `/`, and the walk from there checks the deny list.
-            PathScope::Everything => allowed.extend(Root::open("/").ok().map(Arc::new)),
+            // Every path is beneath `/`, and the walk from there checks the deny list. The roots come first,
+            // because they may be in a directory that is denied.
+            PathScope::Everything => {
+                allowed.extend(self.roots.iter().cloned());
+                allowed.extend(Root::open("/").ok().map(Arc::new));
+            }
             PathScope::Roots => {
                 allowed.extend(self.roots.iter().cloned());
                 allowed.extend(
@@ -85,12 +89,10 @@ impl TurnContext {
 
     /// The private temp directory of sandboxed commands, if it was created.
     fn private_temp(&self) -> Option<Arc<Root>> {
-        let settings = self.settings.as_ref()?;
-        let temp = settings.private_temp.as_ref()?;
-        if matches!(self.sandbox, SandboxPolicy::Full | SandboxPolicy::Off) || !temp.is_created() {
+        if matches!(self.sandbox, SandboxPolicy::Full | SandboxPolicy::Off) {
             return None;
         }
-        temp.root(settings.tier())
+        self.settings.as_ref()?.private_temp_root()
     }
 
     /// The error for a path outside the roots.
@@ -98,7 +100,10 @@ impl TurnContext {
         let roots: Vec<_> =
             self.roots.iter().map(|root| escape::name(root.path().as_os_str())).collect();
         let message = match roots.is_empty() {
-            true => format!("{subject} is not accessible: no roots are configured"),
+            true => {
+                let reason = self.no_roots_reason.as_deref().unwrap_or("no roots are configured");
+                format!("{subject} is not accessible: {reason}")
+            }
             false => format!("{subject} is outside the roots ({})", roots.join(", ")),
         };
         ToolError::new(ErrorCode::OutsideRoot, message).with_hint(hint)

@@ -9,10 +9,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Resource, geteuid, getrlimit};
+use rustix::process::{Resource, getrlimit};
 
 use crate::paths::root::Root;
-use crate::saved_output::private_dir::{PrivateDir, TempDir, is_random};
+use crate::saved_output::private_dir::{PrivateDir, TempDir, is_random, user_prefix};
 use crate::text::escape;
 use crate::text::removed_files::RemovedFiles;
 
@@ -98,6 +98,12 @@ impl OutputStore {
             max_session_bytes: MAX_SESSION_BYTES,
             state: Mutex::default(),
         }
+    }
+
+    /// A store like this one, with a directory of its own.
+    pub(crate) fn for_another_session(&self) -> Self {
+        OutputStore::new(self.temp_dir.clone(), StoreKind::Session)
+            .with_limits(self.max_file_bytes, self.max_session_bytes)
     }
 
     /// Sets the limits of one file and of all files.
@@ -186,7 +192,7 @@ impl OutputStore {
     fn state(&self) -> MutexGuard<'_, StoreState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.folder.is_none() && self.kind == StoreKind::PerUser {
-            let name = user_folder();
+            let name = user_prefix();
             let found = TempDir::open(&self.temp_dir).and_then(|temp| temp.folder(&name));
             state.folder = found.ok().map(|folder| (name, Arc::new(folder)));
         }
@@ -216,7 +222,7 @@ impl OutputStore {
     fn make_folder(&self) -> Result<(String, Arc<PrivateDir>), String> {
         let temp = TempDir::open(&self.temp_dir)?;
         if self.kind == StoreKind::PerUser {
-            let name = user_folder();
+            let name = user_prefix();
             temp.make_folder(&name)?;
             let folder = temp.folder(&name)?;
             return Ok((name, Arc::new(folder)));
@@ -261,12 +267,8 @@ impl Drop for OutputStore {
     }
 }
 
-fn user_folder() -> String {
-    format!("eyelet-{}", geteuid().as_raw())
-}
-
 fn session_prefix() -> String {
-    format!("{}-", user_folder())
+    format!("{}-", user_prefix())
 }
 
 /// A file that is being written. Dropping it before `finish` removes it.

@@ -151,6 +151,11 @@ impl PrivateDir {
         &self.path
     }
 
+    /// A handle of its own.
+    pub(crate) fn open(&self) -> Result<OwnedFd, String> {
+        self.handle.try_clone().map_err(|error| reason(&self.path, error))
+    }
+
     /// The path of a file in it, for display.
     pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
@@ -212,8 +217,24 @@ impl PrivateDir {
     }
 }
 
+/// The start of the names of this user's folders.
+pub(crate) fn user_prefix() -> String {
+    format!("eyelet-{}", rustix::process::geteuid().as_raw())
+}
+
+/// This user's folders in `temp_dir`, those of other sessions included.
+pub(crate) fn folders_of_user(temp_dir: &Path) -> Vec<PathBuf> {
+    let prefix = user_prefix();
+    let is_own = |name: &String| {
+        name.strip_prefix(&prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let names = TempDir::open(temp_dir).ok().and_then(|temp| names_in(&temp.handle).ok());
+    let names = names.unwrap_or_default().into_iter().filter(is_own);
+    names.map(|name| temp_dir.join(name)).collect()
+}
+
 /// 128 random bits as text.
-fn random_name() -> io::Result<String> {
+pub(crate) fn random_name() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))

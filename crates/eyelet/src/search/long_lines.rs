@@ -14,7 +14,7 @@ use regex_automata::util::prefilter::Prefilter;
 use regex_automata::util::{start, syntax};
 use regex_automata::{MatchKind, Span};
 
-use crate::search::regex_limits::{MAX_CACHE_BYTES, MAX_COMPILED_BYTES, MAX_NESTING};
+use crate::search::regex_limits::{LARGE_COMPILED_BYTES, MAX_CACHE_BYTES, MAX_NESTING};
 
 /// The search of a file ends at a longer line if the automaton cannot be used.
 pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
@@ -68,7 +68,7 @@ impl LongLines {
         let syntax_config =
             syntax::Config::new().multi_line(true).utf8(false).nest_limit(MAX_NESTING);
         let nfa_config =
-            thompson::Config::new().utf8(false).nfa_size_limit(Some(MAX_COMPILED_BYTES));
+            thompson::Config::new().utf8(false).nfa_size_limit(Some(LARGE_COMPILED_BYTES));
         let parsed = syntax::parse_with(pattern, &syntax_config).ok()?;
         // A pattern with look-around depends on the bytes before, so no byte can be skipped.
         let looks_around = !parsed.properties().look_set().is_empty();

@@ -1,4 +1,4 @@
-//! Decides whether a file contains the pattern.
+//! Decides whether a file contains the pattern, or counts its matching lines.
 //!
 //! The result is that of ripgrep's searcher, which reads 64 KiB at a time and treats a file as
 //! binary if a NUL comes before, or in the same buffer as, the first match. Most files are small
@@ -15,6 +15,7 @@ use grep_searcher::{
 
 use crate::cancel::{Stop, StopCheck};
 
+use crate::search::goal::Goal;
 use crate::search::long_lines::{MAX_LINE_BYTES, Origin};
 use crate::search::query::Query;
 
@@ -27,18 +28,26 @@ const SEARCHER_BYTES: usize = 64 * 1024;
 const MAX_BUFFERED_LINE_BYTES: usize = 9 * SEARCHER_BYTES;
 /// How much the automaton reads between two stop checks.
 const AUTOMATON_READ_BYTES: usize = 8 * 1024;
+
 /// The result for one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    Match,
-    NoMatch,
+    /// How many lines match; the search may stop after the first ones.
+    Searched {
+        lines: u64,
+    },
+    Binary,
     Unreadable,
-    LineTooLong,
+    /// How many lines match before one that is too long.
+    LineTooLong {
+        lines: u64,
+    },
 }
 
 /// The matcher and buffers of one worker.
 pub(crate) struct FileMatcher<'q> {
     query: &'q Query,
+    goal: Goal,
     stop_check: &'q StopCheck,
     /// Not shared: workers that share a matcher wait for each other.
     matcher: RegexMatcher,
@@ -56,10 +65,11 @@ enum Fallback {
 }
 
 impl<'q> FileMatcher<'q> {
-    pub(crate) fn new(query: &'q Query, stop_check: &'q StopCheck) -> Self {
+    pub(crate) fn new(query: &'q Query, goal: Goal, stop_check: &'q StopCheck) -> Self {
         let fast_searcher = SearcherBuilder::new().line_number(false).bom_sniffing(false).build();
         FileMatcher {
             query,
+            goal,
             stop_check,
             matcher: query.matcher.clone(),
             fast_searcher,
@@ -67,7 +77,7 @@ impl<'q> FileMatcher<'q> {
         }
     }
 
-    /// Whether a file contains the pattern. It is open at its start and had `size` bytes.
+    /// Searches a file. It is open at its start and had `size` bytes.
     pub(crate) fn search(
         &mut self,
         file: &File,
@@ -78,23 +88,22 @@ impl<'q> FileMatcher<'q> {
         let fallback = match origin {
             Origin::Named => Fallback::Reread,
             Origin::Walked => match self.search_fast(file, size) {
-                Ok(Ok(matches)) => return Ok(Finding::from_match(matches)),
+                Ok(Ok(finding)) => return Ok(finding),
                 Ok(Err(fallback)) => fallback,
-                Err(error) => return self.finding_from_error(&error),
+                Err(error) => return self.finding_from_error(&error, 0),
             },
         };
         match fallback {
             Fallback::InWindow(length) => {
                 let text = self.window.get(..length).unwrap_or_default();
-                let searched = self.search_reader(text, origin, MAX_LINE_BYTES);
-                searched.map(Finding::from_match).or_else(|error| self.finding_from_error(&error))
+                self.search_whole(text, origin)
             }
             Fallback::Reread => self.search_with_searcher(file, origin),
         }
     }
 
     /// The fast path: one read for a small file, whole lines at a time for others.
-    fn search_fast(&mut self, mut file: &File, size: u64) -> io::Result<Result<bool, Fallback>> {
+    fn search_fast(&mut self, mut file: &File, size: u64) -> io::Result<Result<Finding, Fallback>> {
         let (mut filled, mut read) = (0_usize, 0_u64);
         loop {
             let space = self.window.get_mut(filled..).unwrap_or_default();
@@ -116,20 +125,24 @@ impl<'q> FileMatcher<'q> {
             }
             let text = self.window.get(..filled).unwrap_or_default();
             if at_end && !windowed {
-                let matches = self.any_line_matches(filled)?;
+                let lines = self.count_lines(filled, self.goal.most())?;
                 let text = self.window.get(..filled).unwrap_or_default();
-                let binary = matches && memchr::memchr(0, text).is_some();
-                return Ok(if binary { Err(Fallback::InWindow(filled)) } else { Ok(matches) });
+                let has_nul = memchr::memchr(0, text).is_some();
+                return Ok(match (has_nul, lines) {
+                    (false, _) => Ok(Finding::Searched { lines }),
+                    (true, 0) => Ok(Finding::Binary),
+                    (true, _) => Err(Fallback::InWindow(filled)),
+                });
             }
             // If there is a NUL or a match, or a line is too long, the searcher decides.
             let lines =
                 if at_end { Some(filled) } else { memchr::memrchr(b'\n', text).map(|at| at + 1) };
             let Some(lines) = lines else { return Ok(Err(Fallback::Reread)) };
-            if memchr::memchr(0, text).is_some() || self.any_line_matches(lines)? {
+            if memchr::memchr(0, text).is_some() || self.count_lines(lines, 1)? > 0 {
                 return Ok(Err(Fallback::Reread));
             }
             if at_end {
-                return Ok(Ok(false));
+                return Ok(Ok(Finding::Searched { lines: 0 }));
             }
             if self.stop_check.check().is_err() {
                 return Err(io::Error::other("stopped"));
@@ -139,33 +152,37 @@ impl<'q> FileMatcher<'q> {
         }
     }
 
-    /// Whether a line matches in the first `length` bytes of the window.
-    fn any_line_matches(&mut self, length: usize) -> io::Result<bool> {
+    /// How many lines match in the first `length` bytes of the window, up to `most`.
+    fn count_lines(&mut self, length: usize, most: u64) -> io::Result<u64> {
         let text = self.window.get(..length).unwrap_or_default();
-        let mut sink = FirstMatchSink { origin: Origin::Named, found: false };
+        let mut sink = CountingSink::new(most);
         self.fast_searcher.search_slice(&self.matcher, text, &mut sink)?;
-        Ok(sink.found)
+        Ok(sink.lines)
     }
 
-    /// Uses ripgrep's searcher; the automaton if a line is too long for it.
+    /// Uses ripgrep's searcher; for the goal `Files` the automaton, if a line is too long for it.
     fn search_with_searcher(&mut self, file: &File, origin: Origin) -> Result<Finding, Stop> {
         let mut source = file;
-        let attempt = source
-            .rewind()
-            .and_then(|()| self.search_reader(source, origin, MAX_BUFFERED_LINE_BYTES));
-        match attempt {
-            Ok(matches) => return Ok(Finding::from_match(matches)),
-            Err(error) if error.raw_os_error().is_some() => return Ok(Finding::Unreadable),
-            Err(_) => self.stop_check.check()?,
+        if self.goal == Goal::Files {
+            let mut sink = CountingSink::new(1);
+            let attempt = source.rewind().and_then(|()| {
+                self.search_reader(source, origin, MAX_BUFFERED_LINE_BYTES, &mut sink)
+            });
+            match attempt {
+                Ok(()) => return Ok(self.finding(&sink, origin)),
+                Err(error) if error.raw_os_error().is_some() => return Ok(Finding::Unreadable),
+                Err(_) => self.stop_check.check()?,
+            }
+            match self.search_with_automaton(file, origin) {
+                Ok(Some(matches)) => return Ok(Finding::Searched { lines: matches.into() }),
+                Ok(None) => {}
+                Err(error) => return self.finding_from_error(&error, 0),
+            }
         }
-        match self.search_with_automaton(file, origin) {
-            Ok(Some(matches)) => return Ok(Finding::from_match(matches)),
-            Ok(None) => {}
-            Err(error) => return self.finding_from_error(&error),
+        if let Err(error) = source.rewind() {
+            return self.finding_from_error(&error, 0);
         }
-        let searched =
-            source.rewind().and_then(|()| self.search_reader(source, origin, MAX_LINE_BYTES));
-        searched.map(Finding::from_match).or_else(|error| self.finding_from_error(&error))
+        self.search_whole(source, origin)
     }
 
     fn search_with_automaton(
@@ -186,6 +203,15 @@ impl<'q> FileMatcher<'q> {
         automaton.search(source, origin, piece)
     }
 
+    /// Searches all of `source`, with lines as long as fit into memory.
+    fn search_whole(&self, source: impl io::Read, origin: Origin) -> Result<Finding, Stop> {
+        let mut sink = CountingSink::new(self.goal.most());
+        match self.search_reader(source, origin, MAX_LINE_BYTES, &mut sink) {
+            Ok(()) => Ok(self.finding(&sink, origin)),
+            Err(error) => self.finding_from_error(&error, sink.lines),
+        }
+    }
+
     /// Uses ripgrep's searcher. Its read position decides whether a match or a NUL comes first, so
     /// each file gets a searcher with a fresh buffer.
     fn search_reader(
@@ -193,35 +219,40 @@ impl<'q> FileMatcher<'q> {
         source: impl io::Read,
         origin: Origin,
         max_line_bytes: usize,
-    ) -> io::Result<bool> {
+        sink: &mut CountingSink,
+    ) -> io::Result<()> {
         let mut searcher = SearcherBuilder::new()
             .line_number(false)
             .memory_map(MmapChoice::never())
             .heap_limit(Some(max_line_bytes.max(SEARCHER_BYTES)))
-            .binary_detection(match origin {
-                Origin::Named => BinaryDetection::convert(b'\0'),
-                Origin::Walked => BinaryDetection::quit(b'\0'),
+            .binary_detection(match (origin, self.goal) {
+                (Origin::Named, Goal::Lines { .. }) => BinaryDetection::none(),
+                (Origin::Named, Goal::Files | Goal::Count) => BinaryDetection::convert(b'\0'),
+                (Origin::Walked, _) => BinaryDetection::quit(b'\0'),
             })
             .build();
         let source = StoppableReader { source, stop_check: self.stop_check };
-        let mut sink = FirstMatchSink { origin, found: false };
-        searcher.search_reader(&self.matcher, source, &mut sink)?;
-        Ok(sink.found)
+        searcher.search_reader(&self.matcher, source, sink)
+    }
+
+    fn finding(&self, sink: &CountingSink, origin: Origin) -> Finding {
+        // Lines before a NUL are shown, but a number of lines or a file would mislead.
+        let shows_lines = matches!(self.goal, Goal::Lines { .. }) && sink.lines > 0;
+        if origin == Origin::Walked && sink.is_binary && !shows_lines {
+            return Finding::Binary;
+        }
+        Finding::Searched { lines: sink.lines }
     }
 
     /// The result for an error: a system error, a stop, or a line that is too long.
-    fn finding_from_error(&self, error: &io::Error) -> Result<Finding, Stop> {
+    fn finding_from_error(&self, error: &io::Error, lines: u64) -> Result<Finding, Stop> {
         if error.raw_os_error().is_some() {
             return Ok(Finding::Unreadable);
         }
         self.stop_check.check()?;
-        Ok(Finding::LineTooLong)
-    }
-}
-
-impl Finding {
-    fn from_match(matches: bool) -> Finding {
-        if matches { Finding::Match } else { Finding::NoMatch }
+        // A NUL may follow, and then the file has no matches.
+        let lines = if matches!(self.goal, Goal::Lines { .. }) { lines } else { 0 };
+        Ok(Finding::LineTooLong { lines })
     }
 }
 
@@ -230,32 +261,37 @@ fn has_bom(text: &[u8]) -> bool {
     [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| text.starts_with(mark))
 }
 
-/// Stops at the first match.
-struct FirstMatchSink {
-    origin: Origin,
-    found: bool,
+/// Counts matching lines, up to a number.
+struct CountingSink {
+    most: u64,
+    lines: u64,
+    is_binary: bool,
 }
 
-impl Sink for FirstMatchSink {
+impl CountingSink {
+    fn new(most: u64) -> Self {
+        CountingSink { most, lines: 0, is_binary: false }
+    }
+}
+
+impl Sink for CountingSink {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, _: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        self.found = true;
-        Ok(false)
+        self.lines += 1;
+        Ok(self.lines < self.most)
     }
 
     fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> Result<(), io::Error> {
-        if self.origin == Origin::Walked && finish.binary_byte_offset().is_some() {
-            self.found = false;
-        }
+        self.is_binary = finish.binary_byte_offset().is_some();
         Ok(())
     }
 }
 
 /// Checks for a stop before every read.
-struct StoppableReader<'w, S> {
-    source: S,
-    stop_check: &'w StopCheck,
+pub(super) struct StoppableReader<'w, S> {
+    pub(super) source: S,
+    pub(super) stop_check: &'w StopCheck,
 }
 
 impl<S: io::Read> io::Read for StoppableReader<'_, S> {

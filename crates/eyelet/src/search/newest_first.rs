@@ -21,6 +21,7 @@ use crate::text::newest_page::{Hit, NewestPage};
 use crate::fs::directory::Directory;
 use crate::fs::regular_file::modified_nanos;
 use crate::search::deferred_storage::{Candidate, DeferredFiles, DeferredPart};
+use crate::search::goal::Goal;
 use crate::search::long_lines::Origin;
 use crate::search::match_file::{FileMatcher, Finding};
 use crate::search::outcome::SearchCounts;
@@ -28,9 +29,9 @@ use crate::search::query::Query;
 use crate::search::walk::{OpenFolder, PathBuffer};
 use crate::search::work_queue::WorkQueue;
 
-/// Files are deferred once this fraction of the hits for a page is found: one in so many.
-const DEFER_AT_SHARE: usize = 4;
-/// Files are not deferred before this many hits.
+/// Files are deferred once this fraction of a page is found: one in so many.
+const DEFER_AT_SHARE: u64 = 4;
+/// Files are not deferred before this many files or lines are found.
 const DEFER_AT_HITS: u64 = 4;
 /// How many files a worker defers before it searches them. More would avoid some searches, and take
 /// more memory than the rest of the search.
@@ -46,8 +47,9 @@ pub(crate) struct NewestFirst<'h> {
     stop_check: &'h StopCheck,
     progress: &'h Progress,
     newest: Mutex<NewestPage>,
-    /// How many hits make the page final.
-    hits_needed: usize,
+    goal: Goal,
+    /// How many files or lines make the page final.
+    units_needed: u64,
     /// Whether files are deferred.
     defers: AtomicBool,
     /// Older files cannot change the page.
@@ -67,17 +69,19 @@ pub(crate) struct Worker<'w> {
 impl<'h> NewestFirst<'h> {
     pub(crate) fn new(
         query: &'h Query,
+        goal: Goal,
         stop_check: &'h StopCheck,
         progress: &'h Progress,
         newest: NewestPage,
     ) -> Self {
-        let hits_needed = newest.hits_needed();
+        let units_needed = newest.units_needed();
         NewestFirst {
             query,
             stop_check,
             progress,
             newest: Mutex::new(newest),
-            hits_needed,
+            goal,
+            units_needed,
             defers: AtomicBool::new(false),
             cutoff: AtomicI64::new(i64::MIN),
         }
@@ -94,19 +98,20 @@ impl<'h> NewestFirst<'h> {
 
     fn add(&self, hit: Hit) {
         let mut newest = self.newest();
+        let before = newest.seen();
         newest.add(hit);
         if let Some(cutoff) = newest.cutoff() {
             let modified = cutoff.modified.map_or(i64::MAX, nanoseconds);
             self.cutoff.store(modified, Ordering::Relaxed);
         }
-        if newest.seen() == self.defer_threshold() {
+        if (before..newest.seen()).contains(&(self.defer_threshold() - 1)) {
             self.defers.store(true, Ordering::Relaxed);
         }
     }
 
-    /// How many hits start deferring.
+    /// How many files or lines start deferring.
     fn defer_threshold(&self) -> u64 {
-        ((self.hits_needed / DEFER_AT_SHARE) as u64).max(DEFER_AT_HITS)
+        (self.units_needed / DEFER_AT_SHARE).max(DEFER_AT_HITS)
     }
 
     /// Whether a file of that age cannot change the page, whatever its path is.
@@ -131,7 +136,8 @@ impl<'h> NewestFirst<'h> {
         top: &OpenFolder,
     ) -> Result<SearchCounts, Stop> {
         let mut counts = SearchCounts::default();
-        let mut count = self.hits_needed.saturating_mul(2).max(MIN_SORTED);
+        let needed = usize::try_from(self.units_needed).unwrap_or(usize::MAX);
+        let mut count = needed.saturating_mul(2).max(MIN_SORTED);
         while !deferred.is_empty() {
             let mut newest = deferred.take_newest(count);
             newest.reverse();
@@ -150,7 +156,7 @@ impl<'h> NewestFirst<'h> {
                     Ok(())
                 },
             )?;
-            counts.add(&merge_workers(workers).0);
+            counts.add(merge_workers(workers).0);
             if certain.into_inner() {
                 break;
             }
@@ -162,7 +168,7 @@ impl<'h> NewestFirst<'h> {
 
 impl<'w> Worker<'w> {
     pub(crate) fn new(search: &'w NewestFirst<'w>) -> Self {
-        let matcher = FileMatcher::new(search.query, search.stop_check);
+        let matcher = FileMatcher::new(search.query, search.goal, search.stop_check);
         let counts = SearchCounts::default();
         Worker { search, matcher, counts, deferred: DeferredPart::default(), last_folder: None }
     }
@@ -171,8 +177,10 @@ impl<'w> Worker<'w> {
     pub(crate) fn search_named(&mut self, file: &File, path: &Path) -> Result<(), Stop> {
         let modified = rustix::fs::fstat(file).ok().map(|stat| modified_nanos(&stat));
         let finding = self.matcher.search(file, 0, Origin::Named)?;
-        if self.count_file(finding) {
-            self.search.add(Hit { path: path.to_string_lossy().into_owned(), modified });
+        if finding == Finding::Unreadable {
+            self.counts.add_unreadable(path, OsStr::new(""));
+        } else if let Some(lines) = self.count_file(finding) {
+            self.search.add(Hit { path: path.to_string_lossy().into_owned(), modified, lines });
         }
         Ok(())
     }
@@ -192,7 +200,7 @@ impl<'w> Worker<'w> {
             };
         }
         let Ok((file, stat)) = folder.directory.open_regular(name) else {
-            self.counts.skipped.unreadable += 1;
+            self.counts.add_unreadable(&folder.path, name);
             return Ok(());
         };
         let changed = modified_nanos(&stat);
@@ -201,9 +209,11 @@ impl<'w> Worker<'w> {
         }
         let size = u64::try_from(stat.st_size).unwrap_or_default();
         let finding = self.matcher.search(&file, size, Origin::Walked)?;
-        if self.count_file(finding) {
+        if finding == Finding::Unreadable {
+            self.counts.add_unreadable(&folder.path, name);
+        } else if let Some(lines) = self.count_file(finding) {
             let path = PathBuffer::new(&folder.path).to(name).to_string_lossy().into_owned();
-            self.search.add(Hit { path, modified: Some(changed) });
+            self.search.add(Hit { path, modified: Some(changed), lines });
         }
         Ok(())
     }
@@ -212,7 +222,7 @@ impl<'w> Worker<'w> {
     fn defer(&mut self, folder: &OpenFolder, name: &OsStr) -> Result<bool, Stop> {
         self.search.stop_check.check()?;
         let Ok(stat) = folder.directory.stat(name) else {
-            self.counts.skipped.unreadable += 1;
+            self.counts.add_unreadable(&folder.path, name);
             return Ok(true);
         };
         let modified = modified_nanos(&stat);
@@ -250,7 +260,7 @@ impl<'w> Worker<'w> {
         if !self.last_folder.as_ref().is_some_and(|(path, ..)| Arc::ptr_eq(path, folder)) {
             let below = folder.strip_prefix(&top.path).unwrap_or(folder);
             let Ok(directory) = top.directory.open_below(below.iter()) else {
-                self.counts.skipped.unreadable += 1;
+                self.counts.add_unreadable(folder, name);
                 return Ok(true);
             };
             self.last_folder = Some((Arc::clone(folder), directory, PathBuffer::new(folder)));
@@ -261,29 +271,40 @@ impl<'w> Worker<'w> {
             return Ok(false);
         }
         let Ok((file, stat)) = directory.open_regular(name) else {
-            self.counts.skipped.unreadable += 1;
+            self.counts.add_unreadable(folder, name);
             return Ok(true);
         };
         let path = path.to_string_lossy().into_owned();
         let size = u64::try_from(stat.st_size).unwrap_or_default();
         let finding = self.matcher.search(&file, size, Origin::Walked)?;
-        if self.count_file(finding) {
-            self.search.add(Hit { path, modified: Some(modified) });
+        if finding == Finding::Unreadable {
+            self.counts.add_unreadable(folder, name);
+        } else if let Some(lines) = self.count_file(finding) {
+            self.search.add(Hit { path, modified: Some(modified), lines });
         }
         Ok(true)
     }
 
-    /// Counts a file. Returns whether it is a hit.
-    fn count_file(&mut self, finding: Finding) -> bool {
-        match finding {
-            Finding::Match | Finding::NoMatch => {
+    /// Counts a file that was read. Returns the number of its matching lines if it is a hit.
+    fn count_file(&mut self, finding: Finding) -> Option<u64> {
+        let lines = match finding {
+            Finding::Searched { lines } => {
                 self.search.progress.add(1);
                 self.counts.searched += 1;
+                lines
             }
-            Finding::Unreadable => self.counts.skipped.unreadable += 1,
-            Finding::LineTooLong => self.counts.skipped.line_too_long += 1,
-        }
-        finding == Finding::Match
+            Finding::LineTooLong { lines } => {
+                self.counts.skipped.line_too_long += 1;
+                lines
+            }
+            Finding::Binary => {
+                self.search.progress.add(1);
+                self.counts.skipped.binary += 1;
+                0
+            }
+            Finding::Unreadable => 0,
+        };
+        (lines > 0).then_some(lines)
     }
 }
 
@@ -291,7 +312,7 @@ impl<'w> Worker<'w> {
 pub(crate) fn merge_workers(workers: Vec<Worker<'_>>) -> (SearchCounts, DeferredFiles) {
     let mut counts = SearchCounts::default();
     let count = |worker: Worker<'_>| {
-        counts.add(&worker.counts);
+        counts.add(worker.counts);
         worker.deferred
     };
     let deferred = workers.into_iter().map(count).collect();

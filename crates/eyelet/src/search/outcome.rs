@@ -1,36 +1,63 @@
 //! The result of a search: what it counted, or why it failed.
 
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
 use crate::cancel::Stop;
 use crate::error::ToolError;
+
+/// How many paths of unreadable files a search remembers.
+const MAX_UNREADABLE_PATHS: usize = 20;
 
 /// How many files were searched and skipped.
 #[derive(Debug, Default)]
 pub(crate) struct SearchCounts {
     pub(crate) searched: u64,
     pub(crate) skipped: SkippedFiles,
+    /// The paths of the first unreadable files and directories.
+    pub(crate) unreadable: Vec<PathBuf>,
 }
 
 /// How many files and directories were skipped, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkippedFiles {
+    /// Files that contain a NUL.
+    pub binary: u64,
     /// Files and directories that could not be opened or read.
     pub unreadable: u64,
+    /// Entries that an ignore rule excludes. Entries of such a directory are not counted, and neither are
+    /// hidden entries.
+    pub ignored: u64,
     /// Files and directories whose name is not UTF-8. Entries of such a directory are not counted.
     pub not_utf8: u64,
-    /// Files with a line that is too long to search in memory.
+    /// Files that were searched only up to a line that is too long to hold in memory.
     pub line_too_long: u64,
 }
 
 impl SearchCounts {
-    pub(crate) fn add(&mut self, other: &SearchCounts) {
+    pub(crate) fn add(&mut self, other: SearchCounts) {
         self.searched += other.searched;
         self.skipped.add(&other.skipped);
+        self.unreadable.extend(other.unreadable);
+        self.unreadable.truncate(MAX_UNREADABLE_PATHS);
+    }
+
+    /// Counts a file or directory that could not be opened or read.
+    pub(crate) fn add_unreadable(&mut self, folder: &Path, name: &OsStr) {
+        self.skipped.unreadable += 1;
+        if self.unreadable.len() < MAX_UNREADABLE_PATHS {
+            let path = if name.is_empty() { folder.to_owned() } else { folder.join(name) };
+            self.unreadable.push(path);
+        }
     }
 }
 
 impl SkippedFiles {
     pub(crate) fn add(&mut self, other: &SkippedFiles) {
+        self.binary += other.binary;
         self.unreadable += other.unreadable;
+        self.ignored += other.ignored;
         self.not_utf8 += other.not_utf8;
         self.line_too_long += other.line_too_long;
     }
@@ -45,5 +72,11 @@ pub(crate) enum SearchFailure {
 impl From<Stop> for SearchFailure {
     fn from(stop: Stop) -> Self {
         SearchFailure::Stopped(stop)
+    }
+}
+
+impl From<ToolError> for SearchFailure {
+    fn from(error: ToolError) -> Self {
+        SearchFailure::Failed(error)
     }
 }

@@ -7,8 +7,10 @@
 
 use std::ffi::OsStr;
 use std::io::Read;
+use std::mem;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -22,14 +24,15 @@ use crate::limits::STOP_INTERVAL;
 use crate::text::newest_page::Hit;
 use crate::text::truncate;
 
-use crate::exec::find_program;
+use crate::exec::find_program::{self, HelperProgram};
 use crate::fs::regular_file::modified_nanos;
 use crate::paths::confined_path::OpenFailure;
+use crate::sandbox_policy::SandboxPolicy;
+use crate::search::goal::Goal;
 use crate::search::outcome::{SearchCounts, SearchFailure};
 use crate::search::query::Query;
 use crate::search::target::Target;
 
-const RG: &str = "rg";
 /// The most bytes kept of the errors that `rg` prints.
 const MAX_ERROR_BYTES: usize = 8 * 1024;
 /// A longer line is not a path and is dropped.
@@ -40,29 +43,73 @@ const EXIT_INTERVAL: Duration = Duration::from_millis(2);
 /// Searches with `rg` from the turn's `PATH`.
 pub(crate) fn search(
     query: &Query,
+    goal: Goal,
     target: &Target,
     turn: &TurnContext,
     stop_check: &StopCheck,
     mut hit: impl FnMut(Hit),
 ) -> Result<SearchCounts, SearchFailure> {
     stop_check.check()?;
-    let mut counts = SearchCounts::default();
+    let mut files = FileCollector::new(goal);
     let mut lines = LineSplitter::default();
-    let mut running = RgProcess::start(query, target, turn)?;
+    let mut running = RgProcess::start(query, goal, target, turn)?;
+    let mut report = |path: String, lines| {
+        if let Some(modified) = modified_at(&path, turn) {
+            hit(Hit { path, modified, lines });
+        }
+    };
     let (status, error_text) = running.finish(stop_check, |bytes| {
-        lines.feed(bytes, |line| match std::str::from_utf8(line) {
-            Ok("") => {}
-            Ok(path) => {
-                if let Some(modified) = modified_at(path, turn) {
-                    hit(Hit { path: path.to_owned(), modified });
-                }
-            }
-            Err(_) => counts.skipped.not_utf8 += 1,
-        });
+        lines.feed(bytes, |line| files.add(line, &mut report));
     })?;
+    files.finish(&mut report);
     match status.code() {
-        Some(0 | 1) => Ok(counts),
+        Some(0 | 1) => Ok(files.counts),
         code => Err(SearchFailure::Failed(failed(&why(code, status, &error_text)))),
+    }
+}
+
+/// Collects the files in the output of `rg`: a path per line, or a path, a NUL and a number or line.
+struct FileCollector {
+    goal: Goal,
+    counts: SearchCounts,
+    /// The file whose matching lines are being counted.
+    last: Vec<u8>,
+    lines: u64,
+}
+
+impl FileCollector {
+    fn new(goal: Goal) -> Self {
+        FileCollector { goal, counts: SearchCounts::default(), last: Vec::new(), lines: 0 }
+    }
+
+    fn add(&mut self, line: &[u8], report: &mut impl FnMut(String, u64)) {
+        let (path, lines) = match self.goal {
+            Goal::Files => (line, Some(1)),
+            Goal::Lines { .. } | Goal::Count => {
+                // A line without a NUL is a warning, or a part of a name with a line break.
+                let Some(end) = memchr::memchr(0, line) else { return };
+                let (path, rest) = line.split_at(end);
+                let number = rest.get(1..).and_then(|number| std::str::from_utf8(number).ok());
+                let number = number.and_then(|number| number.parse().ok());
+                (path, if self.goal == Goal::Count { number } else { Some(1) })
+            }
+        };
+        let Some(lines) = lines else { return };
+        if self.last != path {
+            self.finish(report);
+            self.last.extend_from_slice(path);
+        }
+        self.lines += lines;
+    }
+
+    /// Reports the last file.
+    fn finish(&mut self, report: &mut impl FnMut(String, u64)) {
+        let (path, lines) = (mem::take(&mut self.last), mem::take(&mut self.lines));
+        match String::from_utf8(path) {
+            Ok(path) if path.is_empty() => {}
+            Ok(path) => report(path, lines),
+            Err(_) => self.counts.skipped.not_utf8 += 1,
+        }
     }
 }
 
@@ -90,11 +137,28 @@ fn modified_at(path: &str, turn: &TurnContext) -> Option<Option<i128>> {
         let stat = rustix::fs::statat(CWD, path, AtFlags::empty());
         return Some(stat.ok().map(|stat| modified_nanos(&stat)));
     }
-    match turn.confine(path.into())?.open_file() {
+    match turn.confine(path.into())?.open_regular() {
         Ok(file) => Some(rustix::fs::fstat(file).ok().map(|stat| modified_nanos(&stat))),
         Err(OpenFailure::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Some(None),
         Err(_) => None,
     }
+}
+
+/// Where commands can create programs. A program there must not run outside the sandbox.
+fn writable_directories(turn: &TurnContext) -> Vec<PathBuf> {
+    if turn.sandbox() == SandboxPolicy::Full {
+        return Vec::new();
+    }
+    let mut directories = find_program::temp_dirs(&turn.environment);
+    for root in turn.roots.iter() {
+        directories.extend([root.path().to_owned(), root.real_path().to_owned()]);
+    }
+    if turn.roots.is_empty() {
+        // Commands then use the working directory as their root.
+        directories.push(turn.cwd().to_owned());
+        directories.extend(std::fs::canonicalize(turn.cwd()));
+    }
+    directories
 }
 
 fn not_launched(why: &str) -> SearchFailure {
@@ -109,12 +173,29 @@ struct RgProcess {
 }
 
 impl RgProcess {
-    fn start(query: &Query, target: &Target, turn: &TurnContext) -> Result<Self, SearchFailure> {
-        let program = find_program::find(RG, &turn.environment)
-            .ok_or_else(|| not_launched("not found on PATH"))?;
-        let mut command = Command::new(program);
-        command.args(["--files-with-matches", "--sortr=modified", "--regexp"]).arg(&query.pattern);
-        command.arg("--no-messages");
+    fn start(
+        query: &Query,
+        goal: Goal,
+        target: &Target,
+        turn: &TurnContext,
+    ) -> Result<Self, SearchFailure> {
+        let program = HelperProgram::first_outside(turn.rg(), &writable_directories(turn))
+            .map_err(|reason| not_launched(&reason))?;
+        let mut command = Command::new(&program.file);
+        // Some programs look at the name under which they were started.
+        command.arg0(&program.path);
+        match goal {
+            Goal::Files => command.arg("--files-with-matches"),
+            // The matching lines themselves are read later, by eyelet.
+            Goal::Lines { most } => command
+                .args(["--line-number", "--no-heading", "--with-filename", "--null"])
+                .args(["--max-columns=1", &format!("--max-count={most}")]),
+            Goal::Count => command.args(["--count", "--with-filename", "--null"]),
+        };
+        if matches!(goal, Goal::Lines { .. }) && target.is_file() {
+            command.arg("--text");
+        }
+        command.args(["--sortr=modified", "--regexp"]).arg(&query.pattern).arg("--no-messages");
         if let Some(include) = &query.include {
             command.arg("--glob").arg(include);
         }
@@ -194,7 +275,8 @@ fn wait_for(
     let errors = errors.map(AsFd::as_fd);
     loop {
         stop_check.check()?;
-        let interval = Timespec::try_from(STOP_INTERVAL.min(stop_check.left())).unwrap_or_default();
+        let interval =
+            Timespec::try_from(STOP_INTERVAL.min(stop_check.remaining())).unwrap_or_default();
         let mut pipes: Vec<_> = [output, errors].into_iter().flatten().map(poll_fd).collect();
         if !matches!(rustix::event::poll(&mut pipes, Some(&interval)), Ok(1..)) {
             continue;

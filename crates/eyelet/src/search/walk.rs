@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::cancel::{Stop, StopCheck};
+use crate::error::ToolError;
 use crate::text::entry_tree::EntryKind;
 
 use crate::fs::directory::Directory;
 use crate::search::entry_names::{EntryNames, ReadStatus};
 use crate::search::ignore::load_rules::RuleLoader;
-use crate::search::ignore::rules::{RuleLevel, Rules};
-use crate::search::outcome::SkippedFiles;
+use crate::search::ignore::rules::{Ignored, RuleLevel, Rules, SkipReason};
+use crate::search::outcome::{SearchCounts, SearchFailure};
 use crate::search::work_queue::WorkQueue;
 
 /// How many directories stay open while their subdirectories wait.
@@ -30,11 +31,15 @@ const FILES_PER_ITEM: usize = 64;
 pub(crate) struct Walk<'w> {
     rules: &'w Rules,
     loader: &'w RuleLoader<'w>,
-    above: &'w Arc<RuleLevel>,
     stop_check: &'w StopCheck,
+    /// Decides before the rules do whether a file matters.
+    file_filter: Option<FileFilter<'w>>,
     kept_open: Arc<AtomicUsize>,
     pub(crate) queue: WorkQueue<WalkItem>,
 }
+
+/// Whether a file with this path matters to the search.
+pub(crate) type FileFilter<'w> = &'w (dyn Fn(&Path) -> bool + Sync);
 
 /// An item of work.
 pub(crate) enum WalkItem {
@@ -50,6 +55,15 @@ pub(crate) enum WalkItem {
 pub(crate) struct OpenFolder {
     pub(crate) directory: Directory,
     pub(crate) path: Arc<Path>,
+}
+
+impl OpenFolder {
+    /// Fails if entries below were skipped for lack of file descriptors or memory.
+    pub(crate) fn check_complete(&self) -> Result<(), SearchFailure> {
+        self.directory.check_complete().map_err(|error| {
+            SearchFailure::Failed(ToolError::io("path could not be searched completely", &error))
+        })
+    }
 }
 
 /// A directory that was entered and has subdirectories waiting.
@@ -73,8 +87,8 @@ pub(crate) struct Walker<'w> {
     entries: EntryNames,
     /// The directory that was read last, if it does not stay open.
     last_read: Option<(Arc<EnteredDir>, Arc<OpenFolder>)>,
-    /// What was skipped for other reasons than the ignore rules.
-    skipped: SkippedFiles,
+    /// What was skipped.
+    counts: SearchCounts,
 }
 
 impl<'w> Walk<'w> {
@@ -82,11 +96,16 @@ impl<'w> Walk<'w> {
         top: &Arc<OpenFolder>,
         rules: &'w Rules,
         loader: &'w RuleLoader<'w>,
-        above: &'w Arc<RuleLevel>,
         stop_check: &'w StopCheck,
     ) -> Self {
         let queue = WorkQueue::new(vec![WalkItem::Top(Arc::clone(top))], PARALLEL_FROM_ITEMS);
-        Walk { rules, loader, above, stop_check, kept_open: Arc::default(), queue }
+        Walk { rules, loader, stop_check, file_filter: None, kept_open: Arc::default(), queue }
+    }
+
+    /// Skips files for which `filter` is false, without counting them.
+    pub(crate) fn with_file_filter(mut self, filter: FileFilter<'w>) -> Self {
+        self.file_filter = Some(filter);
+        self
     }
 }
 
@@ -96,7 +115,7 @@ impl<'w> Walker<'w> {
             walk,
             entries: EntryNames::default(),
             last_read: None,
-            skipped: SkippedFiles::default(),
+            counts: SearchCounts::default(),
         }
     }
 
@@ -105,7 +124,7 @@ impl<'w> Walker<'w> {
         mut self,
         next: &mut dyn FnMut() -> Option<WalkItem>,
         mut visit: impl FnMut(&OpenFolder, &OsStr) -> Result<(), Stop>,
-    ) -> Result<SkippedFiles, Stop> {
+    ) -> Result<SearchCounts, Stop> {
         let mut own = None;
         while let Some(work) = own.or_else(&mut *next) {
             self.walk.stop_check.check()?;
@@ -114,7 +133,7 @@ impl<'w> Walker<'w> {
                 WalkItem::Enter { parent, name } => match self.enter(&parent, &name) {
                     Ok(folder) => self.read(Arc::new(folder), Some(parent), name, &mut visit)?,
                     Err(_) => {
-                        self.skipped.unreadable += 1;
+                        self.counts.add_unreadable(&parent.path(&self.walk.rules.top), &name);
                         None
                     }
                 },
@@ -124,7 +143,7 @@ impl<'w> Walker<'w> {
                 }
             };
         }
-        Ok(self.skipped)
+        Ok(self.counts)
     }
 
     fn enter(&self, parent: &Arc<EnteredDir>, name: &OsStr) -> std::io::Result<OpenFolder> {
@@ -141,13 +160,16 @@ impl<'w> Walker<'w> {
         name: OsString,
         visit: &mut impl FnMut(&OpenFolder, &OsStr) -> Result<(), Stop>,
     ) -> Result<Option<WalkItem>, Stop> {
-        let Walk { rules, loader, above, .. } = self.walk;
+        let Walk { rules, loader, .. } = self.walk;
         let OpenFolder { directory, path } = &*folder;
         if self.entries.fill(directory, self.walk.stop_check)? == ReadStatus::Partial {
-            self.skipped.unreadable += 1;
+            self.counts.add_unreadable(path, OsStr::new(""));
         }
-        let above = parent.as_ref().map_or(*above, |parent| &parent.level);
-        let level = loader.load_inside(above, path, directory, &self.entries);
+        let above = parent.as_ref().map_or(&rules.above, |parent| &parent.level);
+        let level = match rules.ignored {
+            Ignored::Show => Arc::clone(above),
+            Ignored::Skip => loader.load_inside(above, path, directory, &self.entries),
+        };
         let mut path_buffer = PathBuffer::new(path);
         let mut folders = Vec::new();
         let mut pieces = vec![EntryNames::default()];
@@ -156,11 +178,17 @@ impl<'w> Walker<'w> {
                 EntryKind::File | EntryKind::Directory => {}
                 EntryKind::Symlink | EntryKind::Other => continue,
             }
-            if rules.skip(&level, path_buffer.to(name), kind) {
+            let path = path_buffer.to(name);
+            if kind == EntryKind::File && self.walk.file_filter.is_some_and(|filter| !filter(path))
+            {
+                continue;
+            }
+            if let Some(reason) = rules.skip(&level, path, kind) {
+                self.counts.skipped.ignored += u64::from(reason == SkipReason::Ignored);
                 continue;
             }
             if name.to_str().is_none() {
-                self.skipped.not_utf8 += 1;
+                self.counts.skipped.not_utf8 += 1;
             } else if kind == EntryKind::Directory {
                 folders.push(name.to_owned());
             } else if let Some(names) = pieces.last_mut() {
@@ -285,7 +313,7 @@ impl EnteredDir {
         if let Some((_, folder)) =
             last_read.filter(|(entered_dir, _)| Arc::ptr_eq(entered_dir, self))
         {
-            return folder.directory.open_directory(name);
+            return folder.directory.open_dir(name);
         }
         let mut names = vec![name];
         for entered_dir in self.up() {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::text::escape;
 use crate::text::head_tail::Shown;
+use crate::text::number::counted;
 use crate::text::reply_budget::{ReplyBudget, TextSize};
 use crate::text::truncate;
 
@@ -12,11 +13,13 @@ use crate::text::truncate;
 const MAX_REASON_BYTES: usize = 100;
 /// The most bytes of a protected path in the header.
 pub(crate) const MAX_NOTED_PATH_BYTES: usize = 200;
-/// The most bytes of a note about protected paths, with its number and words.
+/// The most bytes of a note about protected paths, or of all notes about what the sandbox refused, with numbers and
+/// words.
 pub(crate) const MAX_NOTE_BYTES: usize = MAX_NOTED_PATH_BYTES + 80;
 
 /// One output stream of a command: the shown part, and where all of it was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamReport {
     /// The shown part.
     pub shown: Shown,
@@ -24,12 +27,30 @@ pub struct StreamReport {
     pub total_bytes: u64,
     /// How many lines the command wrote; a last line without a newline counts.
     pub lines: u64,
-    /// Where a truncated stream was saved.
+    /// Where the stream was saved, if it is truncated or redraws were folded.
     pub saved: Option<SavedOutput>,
+    /// What the text form shows, if it is not the same: the text that a terminal would show.
+    pub folded: Option<FoldedOutput>,
 }
 
-/// Where a truncated stream was saved.
+/// A stream as a terminal would show it: without escape sequences, and without text that was
+/// overwritten or erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FoldedOutput {
+    /// The shown part.
+    pub shown: Shown,
+    /// How many bytes the folded stream has.
+    pub total_bytes: u64,
+    /// How many lines the folded stream has; a last line without a newline counts.
+    pub lines: u64,
+    /// How often text was overwritten or erased between two returns of the cursor.
+    pub redraws: u64,
+}
+
+/// Where a stream was saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SavedOutput {
     /// The file contains all of it, as raw bytes.
     Whole {
@@ -56,13 +77,16 @@ impl StreamReport {
         !matches!(self.shown, Shown::Whole(_))
     }
 
+    /// Whether the reply does not show all of it.
+    pub(crate) fn needs_file(&self) -> bool {
+        let is_folded =
+            |folded: &FoldedOutput| folded.redraws > 0 || !matches!(folded.shown, Shown::Whole(_));
+        self.is_truncated() || self.folded.as_ref().is_some_and(is_folded)
+    }
+
     /// The end of the stream if only that is shown, otherwise its start.
     pub fn text(&self) -> &str {
-        match &self.shown {
-            Shown::Whole(text) => text,
-            Shown::Head(piece) | Shown::Tail(piece) => &piece.text,
-            Shown::Both { head, .. } => &head.text,
-        }
+        self.shown.text()
     }
 
     /// The end of the stream, if it is shown in addition to the start.
@@ -75,12 +99,15 @@ impl StreamReport {
 
     /// How many bytes are not shown.
     pub(crate) fn withheld_bytes(&self) -> u64 {
-        let shown = match &self.shown {
-            Shown::Whole(_) => self.total_bytes,
-            Shown::Head(piece) | Shown::Tail(piece) => piece.bytes,
-            Shown::Both { head, tail } => head.bytes + tail.bytes,
-        };
-        self.total_bytes.saturating_sub(shown)
+        withheld(&self.shown, self.total_bytes)
+    }
+
+    /// What the text form shows: the part, the total bytes, the lines and the folded redraws.
+    fn text_form(&self) -> (&Shown, u64, u64, u64) {
+        match &self.folded {
+            Some(folded) => (&folded.shown, folded.total_bytes, folded.lines, folded.redraws),
+            None => (&self.shown, self.total_bytes, self.lines, 0),
+        }
     }
 
     /// The file that contains all of it or its start.
@@ -104,18 +131,27 @@ impl StreamReport {
 
     /// The summary for the header.
     fn summary(&self) -> String {
-        let lines = match self.lines {
-            0 => return "empty".to_owned(),
+        let (shown, total_bytes, lines, redraws) = self.text_form();
+        let mut summary = match lines {
+            0 => "empty".to_owned(),
             1 => "1 line".to_owned(),
             lines => format!("{lines} lines"),
         };
-        let shown = match &self.shown {
-            Shown::Whole(_) => return lines,
-            Shown::Head(head) => format!("first {}", head.bytes),
-            Shown::Tail(tail) => format!("last {}", tail.bytes),
-            Shown::Both { head, tail } => format!("first {} and last {}", head.bytes, tail.bytes),
+        if redraws > 0 {
+            summary.push_str(&format!(", {} folded", counted(redraws, "redraw", "redraws")));
+        }
+        let shown = match shown {
+            Shown::Whole(_) if redraws == 0 => return summary,
+            Shown::Whole(_) => None,
+            Shown::Head(head) => Some(format!("first {}", head.bytes)),
+            Shown::Tail(tail) => Some(format!("last {}", tail.bytes)),
+            Shown::Both { head, tail } => {
+                Some(format!("first {} and last {}", head.bytes, tail.bytes))
+            }
         };
-        let mut summary = format!("{lines}, {} bytes, {shown} shown", self.total_bytes);
+        if let Some(shown) = shown {
+            summary.push_str(&format!(", {total_bytes} bytes, {shown} shown"));
+        }
         // Writing to a string cannot fail.
         let _ = match &self.saved {
             Some(SavedOutput::Whole { file }) => {
@@ -137,20 +173,31 @@ impl StreamReport {
     }
 
     fn write_body(&self, text: &mut String) {
-        text.push_str(self.text());
-        if let Shown::Both { tail, .. } = &self.shown {
+        let (shown, total_bytes, ..) = self.text_form();
+        text.push_str(shown.text());
+        if let Shown::Both { tail, .. } = shown {
             start_line(text);
-            let _ = writeln!(text, "[{} bytes truncated]", self.withheld_bytes());
+            let _ = writeln!(text, "[{} bytes truncated]", withheld(shown, total_bytes));
             text.push_str(&tail.text);
         }
     }
 }
 
+/// How many of these bytes are not shown.
+fn withheld(shown: &Shown, total_bytes: u64) -> u64 {
+    let shown = match shown {
+        Shown::Whole(_) => total_bytes,
+        Shown::Head(piece) | Shown::Tail(piece) => piece.bytes,
+        Shown::Both { head, tail } => head.bytes + tail.bytes,
+    };
+    total_bytes.saturating_sub(shown)
+}
+
 /// The room for the two streams in a reply. A file's path may take `path_bytes`, and a note about
 /// protected paths `note_bytes`.
 pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) -> TextSize {
-    // Eight numbers of up to 20 digits, one number of removed files, and the words around them.
-    const NUMBERS_AND_WORDS: usize = 540;
+    // Ten numbers of up to 26 bytes, one number of removed files, and the words around them.
+    const NUMBERS_AND_WORDS: usize = 640;
     let paths = 2 * path_bytes.max(MAX_REASON_BYTES) + path_bytes;
     budget.beside(NUMBERS_AND_WORDS + paths + note_bytes, 5)
 }
@@ -167,11 +214,11 @@ pub(crate) fn render(
         let _ = write!(text, "; {note}");
     }
     text.push(']');
-    if stdout.total_bytes > 0 {
+    if stdout.text_form().1 > 0 {
         text.push('\n');
         stdout.write_body(&mut text);
     }
-    if stderr.total_bytes > 0 {
+    if stderr.text_form().1 > 0 {
         start_line(&mut text);
         text.push_str("[stderr]\n");
         stderr.write_body(&mut text);

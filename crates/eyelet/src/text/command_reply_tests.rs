@@ -6,7 +6,7 @@ use crate::text::removed_files::RemovedFiles;
 
 fn whole(text: &str, lines: u64) -> StreamReport {
     let shown = Shown::Whole(text.to_owned());
-    StreamReport { shown, total_bytes: text.len() as u64, lines, saved: None }
+    StreamReport { shown, total_bytes: text.len() as u64, lines, saved: None, folded: None }
 }
 
 fn piece(text: &str) -> Piece {
@@ -14,7 +14,7 @@ fn piece(text: &str) -> Piece {
 }
 
 fn truncated(shown: Shown, saved: SavedOutput) -> StreamReport {
-    StreamReport { shown, total_bytes: 1_000, lines: 40, saved: Some(saved) }
+    StreamReport { shown, total_bytes: 1_000, lines: 40, saved: Some(saved), folded: None }
 }
 
 /// The reply of a call that removed no files.

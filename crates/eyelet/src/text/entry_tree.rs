@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
 
+use crate::names::named;
 use crate::text::escape;
 
 /// The kind of an entry. Symlinks are not followed.
@@ -17,6 +18,25 @@ pub enum EntryKind {
     Symlink,
     /// A FIFO, a socket or a device.
     Other,
+}
+
+named!(EntryKind, "kind of entry", {
+    File = "file",
+    Directory = "directory",
+    Symlink = "symlink",
+    Other = "other",
+});
+
+impl EntryKind {
+    /// The suffix that marks the kind in a listing: `/`, `@` or `?`; empty for a regular file.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            EntryKind::File => "",
+            EntryKind::Directory => "/",
+            EntryKind::Symlink => "@",
+            EntryKind::Other => "?",
+        }
+    }
 }
 
 /// A name on disk, and as displayed.

@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
-/// A name for display. Bytes that are not UTF-8 become U+FFFD; [`text()`] escapes the rest.
-pub(crate) fn name(name: &OsStr) -> Cow<'_, str> {
+/// A name for display. Bytes that are not UTF-8 become U+FFFD; control characters and bidirectional controls are escaped.
+pub fn name(name: &OsStr) -> Cow<'_, str> {
     match String::from_utf8_lossy(name.as_bytes()) {
         Cow::Borrowed(valid) => text(valid),
         Cow::Owned(replaced) => Cow::Owned(text(&replaced).into_owned()),
@@ -15,22 +15,34 @@ pub(crate) fn name(name: &OsStr) -> Cow<'_, str> {
 
 /// Text on one line. Escapes control characters and bidirectional controls.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
+    escaped(text, is_escaped)
+}
+
+/// The same for a line of a file: tabs stay.
+pub(crate) fn line(line: &str) -> Cow<'_, str> {
+    escaped(line, |character| character != '\t' && is_escaped(character))
+}
+
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     // Nearly all names are plain ASCII, which the compiler checks many bytes at a time.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    if is_plain || !text.chars().any(is_escaped) {
+    if is_plain || !text.chars().any(&is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for character in text.chars() {
+        if !is_escaped(character) {
+            escaped.push(character);
+            continue;
+        }
         match character {
             '\n' => escaped.push_str("\\n"),
             '\t' => escaped.push_str("\\t"),
             '\r' => escaped.push_str("\\r"),
-            character if is_escaped(character) => {
+            character => {
                 // Writing to a string cannot fail.
                 let _ = write!(escaped, "\\u{{{:x}}}", u32::from(character));
             }
-            character => escaped.push(character),
         }
     }
     Cow::Owned(escaped)

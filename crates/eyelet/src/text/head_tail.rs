@@ -3,8 +3,7 @@
 //! The shown text is part of what `String::from_utf8_lossy` returns for the whole stream. Only the
 //! bytes at both ends are buffered; they are decoded when the stream has ended.
 
-use serde::Deserialize;
-
+use crate::names::{named, named_argument};
 use crate::text::reply_budget::TextSize;
 use crate::text::truncate;
 
@@ -12,8 +11,8 @@ use crate::text::truncate;
 const EDGE_BYTES: usize = 3;
 
 /// Which part of a long stream is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Keep {
     /// The start.
     #[default]
@@ -24,8 +23,12 @@ pub enum Keep {
     Both,
 }
 
+named!(Keep, "part of a stream", { Head = "head", Tail = "tail", Both = "both" });
+named_argument!(Keep);
+
 /// The shown part of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Shown {
     /// All of it.
     Whole(String),
@@ -42,8 +45,20 @@ pub enum Shown {
     },
 }
 
+impl Shown {
+    /// The end of the stream if only that is shown, otherwise its start.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Shown::Whole(text) => text,
+            Shown::Head(piece) | Shown::Tail(piece) => &piece.text,
+            Shown::Both { head, .. } => &head.text,
+        }
+    }
+}
+
 /// A part of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Piece {
     /// As text; U+FFFD replaces bytes that are not UTF-8.
     pub text: String,
@@ -52,7 +67,7 @@ pub struct Piece {
 }
 
 /// The head and the tail of a stream.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct HeadTailBuffer {
     keep: Keep,
     head_window: usize,
@@ -63,6 +78,10 @@ pub(crate) struct HeadTailBuffer {
     tail: Vec<u8>,
     total_bytes: u64,
     newlines: u64,
+    /// The length of the line that is not ended yet.
+    open_line: usize,
+    /// The longest open line that can be taken back.
+    max_taken_back: usize,
 }
 
 impl HeadTailBuffer {
@@ -81,7 +100,20 @@ impl HeadTailBuffer {
             tail: Vec::new(),
             total_bytes: 0,
             newlines: 0,
+            open_line: 0,
+            max_taken_back: 0,
         }
+    }
+
+    /// From now on, an open line of up to `max` bytes can be taken back.
+    pub(crate) fn set_max_taken_back(&mut self, max: usize) {
+        self.max_taken_back = max;
+    }
+
+    /// An empty buffer with the same windows.
+    pub(crate) fn empty(&self) -> Self {
+        let HeadTailBuffer { keep, head_window, tail_window, .. } = *self;
+        HeadTailBuffer { head_window, tail_window, ..HeadTailBuffer::new(keep, 0) }
     }
 
     /// A buffer that can show up to `most` bytes of text; the size is decided at the end.
@@ -94,15 +126,55 @@ impl HeadTailBuffer {
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.total_bytes += chunk.len() as u64;
         self.newlines += memchr::memchr_iter(b'\n', chunk).count() as u64;
+        self.open_line = self.open_line_after(chunk);
         let room = (self.head_window + EDGE_BYTES).saturating_sub(self.head.len());
         let (first, rest) = chunk.split_at(room.min(chunk.len()));
         self.head.extend_from_slice(first);
         self.push_tail(rest);
     }
 
+    /// The length of the open line after `chunk` is added.
+    pub(crate) fn open_line_after(&self, chunk: &[u8]) -> usize {
+        match memchr::memrchr(b'\n', chunk) {
+            Some(newline) => chunk.len() - newline - 1,
+            None => self.open_line.saturating_add(chunk.len()),
+        }
+    }
+
+    /// Adds everything that was added to `other`.
+    pub(crate) fn append(&mut self, other: &HeadTailBuffer) {
+        self.push(&other.head);
+        let dropped = other.total_bytes - (other.head.len() + other.tail.len()) as u64;
+        if dropped > 0 {
+            // The head is full: it has the size of the other one.
+            self.tail.clear();
+            self.total_bytes += dropped;
+        }
+        self.push(&other.tail);
+        self.newlines += other.newlines;
+        for part in [&other.head, &other.tail] {
+            self.newlines -= memchr::memchr_iter(b'\n', part).count() as u64;
+        }
+    }
+
+    /// The stream without the line that is not ended yet, and this line. It must not be longer than the
+    /// longest line that can be taken back.
+    pub(crate) fn take_back_open_line(&self) -> (HeadTailBuffer, Vec<u8>) {
+        let mut before = self.clone();
+        let in_tail = self.open_line.min(self.tail.len());
+        let in_head = (self.open_line - in_tail).min(self.head.len());
+        let mut line = before.head.split_off(self.head.len() - in_head);
+        line.extend(before.tail.split_off(self.tail.len() - in_tail));
+        before.total_bytes -= line.len() as u64;
+        before.open_line = 0;
+        before.max_taken_back = 0;
+        (before, line)
+    }
+
     /// Moves the tail to the front only when the buffer has twice its size.
     fn push_tail(&mut self, chunk: &[u8]) {
-        let wanted = self.tail_window + EDGE_BYTES;
+        // The window is complete even if the open line is taken back.
+        let wanted = self.tail_window + EDGE_BYTES + self.open_line.min(self.max_taken_back);
         if chunk.len() >= wanted {
             self.tail.clear();
             self.tail.extend_from_slice(last(chunk, wanted));

@@ -1,11 +1,10 @@
 #![allow(clippy::indexing_slicing, reason = "a test that panics is a test that fails")]
 
-use super::{LineScan, PageLines, PageRequest};
+use super::{LineScan, PageLines, PagePart, PageRequest};
 
 /// The same result, computed from the whole stream.
 fn naive(stream: &[u8], page: PageRequest) -> PageLines {
-    let mut found =
-        PageLines { content: String::new(), lines_shown: 0, lines_truncated: 0, total_lines: 0 };
+    let mut found = PageLines { offset: page.offset, ..PageLines::default() };
     for line in stream.split_inclusive(|byte| *byte == b'\n') {
         found.total_lines += 1;
         if found.total_lines < page.offset || found.lines_shown == page.limit {
@@ -74,11 +73,13 @@ fn random_pages_equal_the_naive_result() {
         let mut random = fastrand::Rng::with_seed(seed);
         let stream = random_stream(&mut random);
         let page = PageRequest {
+            part: PagePart::FromOffset,
             offset: random.u64(1..8),
             limit: random.u64(1..6),
             column: random.u64(1..9),
             width: random.usize(1..5),
             bytes: usize::MAX,
+            is_numbered: false,
         };
         let expected = naive(&stream, page);
         assert_eq!(
@@ -96,11 +97,13 @@ fn a_window_starts_at_the_requested_character() {
         let line = character.repeat(100_000) + "\u{FFFD}end";
         for column in [1, 2, 32_768, 32_769, 99_990, 100_001, 100_004, 100_005, u64::MAX] {
             let mut scan = LineScan::new(PageRequest {
+                part: PagePart::FromOffset,
                 offset: 1,
                 limit: 1,
                 column,
                 width: 500,
                 bytes: usize::MAX,
+                is_numbered: false,
             });
             line.as_bytes().chunks(70_001).for_each(|piece| scan.push(piece));
             let skip = usize::try_from(column - 1).unwrap();
@@ -118,11 +121,13 @@ fn characters_split_between_pieces_count_once() {
             let line = first.clone() + "cdefgh";
             let column = (before + after + 4) as u64;
             let mut scan = LineScan::new(PageRequest {
+                part: PagePart::FromOffset,
                 offset: 1,
                 limit: 1,
                 column,
                 width: 3,
                 bytes: usize::MAX,
+                is_numbered: false,
             });
             scan.push(first.as_bytes());
             scan.push(b"cdefgh");
@@ -134,7 +139,15 @@ fn characters_split_between_pieces_count_once() {
 
 #[test]
 fn a_hole_of_a_tebibyte_is_one_line() {
-    let page = PageRequest { offset: 1, limit: 10, column: 1, width: 3, bytes: usize::MAX };
+    let page = PageRequest {
+        part: PagePart::FromOffset,
+        offset: 1,
+        limit: 10,
+        column: 1,
+        width: 3,
+        bytes: usize::MAX,
+        is_numbered: false,
+    };
     let mut scan = LineScan::new(page);
     scan.push(b"one\nab");
     scan.push_hole(1 << 40);
@@ -144,6 +157,7 @@ fn a_hole_of_a_tebibyte_is_one_line() {
         lines,
         PageLines {
             content: "one\nab\0\nlas".to_owned(),
+            offset: 1,
             lines_shown: 3,
             lines_truncated: 2,
             total_lines: 3
@@ -153,7 +167,15 @@ fn a_hole_of_a_tebibyte_is_one_line() {
 
 #[test]
 fn finishing_early_counts_the_open_line_and_shows_complete_ones() {
-    let page = PageRequest { offset: 1, limit: 10, column: 1, width: 3, bytes: usize::MAX };
+    let page = PageRequest {
+        part: PagePart::FromOffset,
+        offset: 1,
+        limit: 10,
+        column: 1,
+        width: 3,
+        bytes: usize::MAX,
+        is_numbered: false,
+    };
     let mut scan = LineScan::new(page);
     scan.push(b"a\nb\nc");
     let lines = scan.finish_early();

@@ -1,13 +1,32 @@
 //! Truncating, paging, counting and escaping of text. Pure: nothing here accesses the system.
 
+pub(crate) mod binary_type;
+pub(crate) mod blocked;
+pub(crate) mod blocked_change;
 pub(crate) mod command_reply;
+pub(crate) mod encoding;
 pub(crate) mod entry_tree;
 pub(crate) mod escape;
 pub(crate) mod head_tail;
+pub(crate) mod hex_dump;
+pub(crate) mod http_refusal;
 pub(crate) mod image_type;
 pub(crate) mod line_page;
+pub(crate) mod line_window;
 pub(crate) mod listing_page;
+pub(crate) mod matched_lines;
 pub(crate) mod newest_page;
+pub(crate) mod number;
+pub(crate) mod page_scan;
 pub(crate) mod removed_files;
 pub(crate) mod reply_budget;
+pub(crate) mod reverted;
+pub(crate) mod similar_name;
+pub(crate) mod stderr_clues;
+pub(crate) mod stream_buffer;
+pub(crate) mod tail_page;
+pub(crate) mod terminal_fold;
+pub(crate) mod terminal_line;
 pub(crate) mod truncate;
+pub(crate) mod url_credentials;
+pub(crate) mod utf8_check;

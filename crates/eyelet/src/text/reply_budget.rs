@@ -1,5 +1,7 @@
 //! The size limit of a reply, and how two outputs share it.
 
+use crate::text::truncate;
+
 /// The size limit of a reply. Tools return smaller pages to fit, so their offsets stay correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyBudget {
@@ -21,6 +23,29 @@ impl ReplyBudget {
     /// The maximum size of the text, in bytes.
     pub fn bytes(self) -> usize {
         self.bytes
+    }
+
+    /// Whether `text` fits.
+    pub fn fits(self, text: &str) -> bool {
+        TextSize::measure(text).fits(self.beside(0, 0))
+    }
+
+    /// `text`, or its start and a last line that says how many bytes are truncated. Keeps whole lines if
+    /// one fits.
+    pub(crate) fn truncate(self, text: String) -> String {
+        /// The most bytes of the last line.
+        const NOTE_BYTES: usize = 48;
+        if self.fits(&text) {
+            return text;
+        }
+        let room = self.beside(NOTE_BYTES, 1);
+        let start = truncate::at_most(&text, room.bytes);
+        let last_end = memchr::memchr_iter(b'\n', start.as_bytes()).take(room.lines).last();
+        let (shown, line_end) = match last_end {
+            Some(end) => (start.get(..=end).unwrap_or_default(), ""),
+            None => (start, "\n"),
+        };
+        format!("{shown}{line_end}[{} bytes truncated]", text.len() - shown.len())
     }
 
     /// The room that is left after `framing` bytes and `lines` lines of eyelet's own.
@@ -52,6 +77,17 @@ impl TextSize {
 
     pub(crate) fn fits(self, room: TextSize) -> bool {
         self.bytes <= room.bytes && self.lines <= room.lines
+    }
+
+    pub(crate) fn plus(self, other: TextSize) -> TextSize {
+        TextSize { bytes: self.bytes + other.bytes, lines: self.lines + other.lines }
+    }
+
+    pub(crate) fn minus(self, other: TextSize) -> TextSize {
+        TextSize {
+            bytes: self.bytes.saturating_sub(other.bytes),
+            lines: self.lines.saturating_sub(other.lines),
+        }
     }
 
     pub(crate) fn half(self) -> TextSize {

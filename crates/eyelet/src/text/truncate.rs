@@ -12,6 +12,15 @@ pub(crate) fn at_most(text: &str, bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
+/// `text`, without its middle if it has more than `bytes` bytes: two thirds of its start and one third of
+/// its end remain.
+pub(crate) fn middle(text: String, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text;
+    }
+    format!("{} … {}", at_most(&text, bytes * 2 / 3), last_at_most(&text, bytes / 3))
+}
+
 /// The longest end of `text` that has at most `bytes` bytes.
 pub(crate) fn last_at_most(text: &str, bytes: usize) -> &str {
     let mut start = text.len().saturating_sub(bytes);

@@ -5,23 +5,25 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 pub use super::bash_report::BashReport;
-use super::input_schema::{object, string, whole_number};
+use super::input_schema::{name, object, string, whole_number};
 use crate::args;
+use crate::argument_names::{OtherName, OtherNames, deserialize_with_names};
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, Hint, ToolError};
+use crate::exec::blocked;
 use crate::exec::command_spec::CommandSpec;
 use crate::exec::output_window::{OutputWindow, SaveTarget};
 use crate::exec::refusal::Refusal;
 use crate::exec::run_command;
-use crate::exec::sandbox_request::SupervisedCommand;
+use crate::exec::sandboxed::sandbox_request::SupervisedCommand;
 use crate::fs::directory::Directory;
 use crate::limits::Limit;
 use crate::paths::confined_path::OpenFailure;
-use crate::sandbox_settings::SandboxPolicy;
+use crate::sandbox_policy::SandboxPolicy;
 pub use crate::saved_output::output_store::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
 use crate::text::command_reply::MAX_NOTE_BYTES;
 use crate::text::escape;
@@ -43,7 +45,7 @@ pub struct Bash;
 
 /// The arguments of `bash`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct BashArgs {
     /// The command line.
     pub command: String,
@@ -54,8 +56,19 @@ pub struct BashArgs {
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub cwd: Option<String>,
     /// Which part of a long stream is shown.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "args::blank_name_as_none")]
     pub keep: Option<Keep>,
+}
+
+impl<'de> Deserialize<'de> for BashArgs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Other tools of this name describe the command, and count time in milliseconds.
+        const NAMES: OtherNames = &[
+            ("description", OtherName::Ignored),
+            ("timeout", OtherName::Refused("use timeout_secs, in seconds")),
+        ];
+        deserialize_with_names(deserializer, NAMES, BashArgs::deserialize)
+    }
 }
 
 impl BashArgs {
@@ -70,39 +83,38 @@ impl Tool for Bash {
     type Report = BashReport;
 
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: "bash",
-            title: "Run a command",
-            description: format!(
+        ToolDefinition::new("bash", format!(
                 "Runs a command with bash -c and returns its exit code, stdout and stderr. Shows at \
                  most {MAX_STREAM_BYTES} bytes of each stream (keep selects which part); longer \
-                 output is saved in full to a file named in the reply, which read can page through. \
-                 Standard input is empty, there is no terminal, and everything the command started \
-                 is killed when it ends or reaches timeout_secs. To list directories, search or \
-                 read files, use list_dir, grep_files and read instead."
-            ),
-            input_schema: object(
+                 output is saved to a file that read can show. There is no input and no terminal, and \
+                 all processes are killed when the command ends or reaches timeout_secs. To list, \
+                 search or read files, use list_dir, grep_files and read."
+            ))
+        .with_title("Run a command")
+        .with_input_schema(object(
                 "command",
                 json!({
-                    "command": string("Command line to run."),
+                    "command": string("Command line."),
                     "timeout_secs": whole_number(&format!(
-                        "Time limit in seconds. Default {DEFAULT_TIMEOUT_SECS}, maximum \
-                         {MAX_TIMEOUT_SECS}."
+                        "Default {DEFAULT_TIMEOUT_SECS}, maximum {MAX_TIMEOUT_SECS}."
                     )),
-                    "cwd": string("Directory to run in. Defaults to the working directory."),
-                    "keep": {
-                        "type": "string",
-                        "enum": ["head", "tail", "both"],
-                        "description": "Which part of a long stream to show: the start, the end, \
-                                        or half of each."
-                    }
+                    "cwd": string("Default: the working directory."),
+                    "keep": name(
+                        Keep::NAMES,
+                        "Start, end, or half of each."
+                    )
                 }),
-            ),
-            read_only: false,
-            load: Load::Command,
-            counts: "bytes printed",
-            limits: limits(),
-        }
+            ))
+        .with_load(Load::Command)
+        .with_counts("bytes printed")
+        .with_limits(limits())
+    }
+
+    fn definition_in(&self, turn: &TurnContext) -> ToolDefinition {
+        let mut definition = self.definition();
+        definition.description.push(' ');
+        definition.description.push_str(&turn.commands_in_words());
+        definition
     }
 
     fn run(&self, args: BashArgs, turn: &TurnContext) -> Result<BashReport, ToolError> {
@@ -121,11 +133,11 @@ impl Tool for Bash {
             OpenFailure::NotAFile => unusable(&shown, &std::io::ErrorKind::NotADirectory.into()),
         })?;
 
-        let refused = |refusal| refused(refusal, turn.sandbox());
+        let refused = |refusal| refused(refusal, turn);
         let supervised =
             SupervisedCommand::new(turn, &args.command, path.shown()).map_err(refused)?;
         let stop_check = turn.stop_check(Duration::from_secs(timeout_secs));
-        let allowed = stop_check.left();
+        let allowed = stop_check.remaining();
         let (keep, window, save_to) = shown_part(args.keep, turn);
         let spec = CommandSpec {
             command: &args.command,
@@ -144,7 +156,8 @@ impl Tool for Bash {
         })?;
         // The turn's deadline may come first.
         let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
-        Ok(BashReport::new(outcome, timeout_secs, turn))
+        let blocked = blocked::find(&outcome, &args.command, path.shown(), turn);
+        Ok(BashReport::new(outcome, blocked, timeout_secs, turn))
     }
 }
 
@@ -197,8 +210,9 @@ fn shown_part(requested: Option<Keep>, turn: &TurnContext) -> (Keep, OutputWindo
         return (requested.unwrap_or_default(), OutputWindow::Each(MAX_STREAM_BYTES), save_to);
     };
     let note_bytes = match turn.sandbox() {
-        SandboxPolicy::WorkspaceWrite => MAX_NOTE_BYTES,
-        SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::Full => 0,
+        SandboxPolicy::WorkspaceWrite => 2 * MAX_NOTE_BYTES,
+        SandboxPolicy::ReadOnly => MAX_NOTE_BYTES,
+        SandboxPolicy::Off | SandboxPolicy::Full => 0,
     };
     let (window, save_to) = OutputWindow::within(budget, save_to, note_bytes);
     (requested.unwrap_or(Keep::Both), window, save_to)
@@ -214,16 +228,21 @@ fn check_policy(policy: SandboxPolicy) -> Result<(), ToolError> {
     Ok(())
 }
 
-fn refused(refusal: Refusal, policy: SandboxPolicy) -> ToolError {
+fn refused(refusal: Refusal, turn: &TurnContext) -> ToolError {
     let reason = match refusal {
         Refusal::Io(error) => return failed(&error),
         Refusal::Unavailable(reason) => reason,
     };
     let failure = |message| ToolError::new(ErrorCode::SandboxUnavailable, message);
-    match policy {
+    let lacks_namespaces =
+        turn.settings.as_ref().is_some_and(|settings| settings.lacks_namespaces_for_hosts());
+    match turn.sandbox() {
+        _ if lacks_namespaces => {
+            failure(format!("the allowed hosts cannot be enforced here: {reason}"))
+                .with_hint(Hint::AllowNamespaces)
+        }
         SandboxPolicy::Full => failure(format!("cannot run the command: {reason}")),
-        SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite => {
-            let policy = policy.as_str();
+        policy @ (SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite) => {
             failure(format!("sandbox policy `{policy}` cannot be enforced here: {reason}"))
                 .with_hint(Hint::AllowCommands)
         }

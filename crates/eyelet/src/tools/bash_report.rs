@@ -2,24 +2,29 @@
 
 use std::path::PathBuf;
 
-use eyelet_sandbox::{Fate, RawPath, Reverted};
 use serde::{Serialize, Serializer};
 
 use crate::cancel::Stop;
 use crate::context::TurnContext;
+use crate::exec::blocked::Findings;
 use crate::exec::run_command::{CommandEnd, CommandOutcome};
 use crate::output::Report;
-use crate::sandbox_settings::SandboxPolicy;
+use crate::sandbox_policy::SandboxPolicy;
+use crate::text::blocked::{self, Blocked, BlockedAction};
 use crate::text::command_reply::{self, StreamReport};
 use crate::text::escape;
 use crate::text::removed_files::RemovedFiles;
+use crate::text::reverted::{Fate, Reverted};
 use crate::text::truncate;
 
-/// The exit code of a command that eyelet killed.
+/// The exit code of a command that eyelet killed because the call ended.
 const STOPPED: i32 = -1;
+/// The exit code of a command that the supervisor killed: that of SIGKILL in a shell.
+const KILLED: i32 = 137;
 
 /// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BashReport {
     /// Its standard output.
     pub stdout: StreamReport,
@@ -27,6 +32,8 @@ pub struct BashReport {
     pub stderr: StreamReport,
     /// Its exit code; 128 + N for signal N, -1 after a timeout or a cancel.
     pub exit_code: i32,
+    /// Why eyelet killed it, other than for a timeout or a cancel.
+    pub killed: Option<String>,
     /// Whether it reached its time limit.
     pub timed_out: bool,
     /// Whether the call was cancelled.
@@ -35,6 +42,13 @@ pub struct BashReport {
     pub timeout_secs: u64,
     /// The sandbox policy, if it ran in a sandbox.
     pub sandbox: Option<SandboxPolicy>,
+    /// What the sandbox refused, at most five entries. Empty if the command succeeded, except for a checkout that
+    /// left a protected path as it was.
+    pub sandbox_blocked: Vec<Blocked>,
+    /// How many more entries there are.
+    pub sandbox_blocked_more: u64,
+    /// What would allow it, in the words of [`TurnContext::with_hint_text`].
+    pub sandbox_hint: Option<String>,
     /// Changes to protected paths that were reverted.
     pub sandbox_reverted: Vec<Reverted>,
     /// Saved files that were removed to free space for its output.
@@ -42,19 +56,26 @@ pub struct BashReport {
 }
 
 impl BashReport {
-    pub(super) fn new(outcome: CommandOutcome, timeout_secs: u64, turn: &TurnContext) -> Self {
-        let CommandOutcome { end, stdout, stderr, mut reverted, removed } = outcome;
-        if turn.has_temp_for_one_call() {
-            reverted.iter_mut().for_each(drop_location);
-        }
-        let (exit_code, stop) = match end {
-            CommandEnd::Exited(code) => (code, None),
-            CommandEnd::Stopped(stop) => (STOPPED, Some(stop)),
+    pub(super) fn new(
+        outcome: CommandOutcome,
+        blocked: Findings,
+        timeout_secs: u64,
+        turn: &TurnContext,
+    ) -> Self {
+        let CommandOutcome { end, stdout, stderr, reverted, removed, .. } = outcome;
+        let (exit_code, stop, killed) = match end {
+            CommandEnd::Exited(code) => (code, None, None),
+            CommandEnd::Stopped(stop) => (STOPPED, Some(stop), None),
+            CommandEnd::Killed(reason) => (KILLED, None, Some(reason)),
         };
         BashReport {
             stdout,
             stderr,
             exit_code,
+            killed,
+            sandbox_blocked: blocked.entries,
+            sandbox_blocked_more: blocked.more,
+            sandbox_hint: blocked.hint.as_ref().map(turn.hint_text),
             timed_out: stop == Some(Stop::TimedOut),
             cancelled: stop == Some(Stop::Cancelled),
             timeout_secs,
@@ -64,11 +85,26 @@ impl BashReport {
         }
     }
 
+    /// The changes to protected paths that were reverted, in words: each path, escaped for display,
+    /// and what happened to the command's version.
+    pub fn reverted_in_words(&self) -> Vec<String> {
+        self.sandbox_reverted.iter().map(reverted).collect()
+    }
+
+    /// What the sandbox refused and what would allow it, in words: at most one line for what is certain, one for
+    /// guesses, and the hint.
+    pub fn blocked_in_words(&self) -> Vec<String> {
+        let hint = self.sandbox_hint.as_deref();
+        blocked::notes(&self.sandbox_blocked, self.sandbox_blocked_more, hint)
+    }
+
     fn status(&self) -> String {
         if self.timed_out {
             format!("timed out after {} s", self.timeout_secs)
         } else if self.cancelled {
             "cancelled".to_owned()
+        } else if let Some(reason) = &self.killed {
+            format!("killed: {}", truncate::at_most(reason, command_reply::MAX_NOTED_PATH_BYTES))
         } else {
             format!("exit {}", self.exit_code)
         }
@@ -77,7 +113,8 @@ impl BashReport {
 
 impl Report for BashReport {
     fn content(&self) -> String {
-        let notes = reverted_note(&self.sandbox_reverted).into_iter().chain(self.removed.summary());
+        let notes = self.blocked_in_words().into_iter();
+        let notes = notes.chain(reverted_note(self)).chain(self.removed.summary());
         command_reply::render(&self.status(), &self.stdout, &self.stderr, notes)
     }
 
@@ -111,7 +148,11 @@ impl Serialize for BashReport {
             cancelled: self.cancelled.then_some(true),
             // A command that failed may have been stopped by the sandbox.
             sandbox: self.sandbox.filter(|_| !self.success()).map(SandboxPolicy::as_str),
-            sandbox_reverted: self.sandbox_reverted.iter().map(reverted).collect(),
+            killed: self.killed.as_deref(),
+            sandbox_blocked: self.sandbox_blocked.iter().map(Blocked::to_string).collect(),
+            sandbox_blocked_more: self.sandbox_blocked_more,
+            sandbox_hint: self.sandbox_hint.as_deref(),
+            sandbox_reverted: self.reverted_in_words(),
             spill_removed: self.removed.list(),
         }
         .serialize(serializer)
@@ -144,32 +185,40 @@ struct BashData<'a> {
     cancelled: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    killed: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sandbox_blocked: Vec<String>,
+    #[serde(skip_serializing_if = "is_zero")]
+    sandbox_blocked_more: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox_hint: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sandbox_reverted: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     spill_removed: Vec<String>,
 }
 
-/// Hides a location in the temp folder, which is removed before anyone can read it. A location in
-/// the same directory stays.
-fn drop_location(reverted: &mut Reverted) {
-    if let Fate::MovedTo(to) = &reverted.fate {
-        if to.0.parent() != reverted.path.0.parent() {
-            reverted.fate = Fate::Gone;
-        }
-    }
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The path, and what happened to the command's version of it.
 fn reverted(reverted: &Reverted) -> String {
-    let shown = |path: &RawPath| escape::name(path.0.as_os_str()).into_owned();
+    let shown = |path: &PathBuf| escape::name(path.as_os_str()).into_owned();
     let path = shown(&reverted.path);
     match &reverted.fate {
-        Fate::MovedTo(to) => {
-            format!("{path}: change reverted; the command's version was moved to {}", shown(to))
+        Fate::Conflict { to, removed: 0 } => {
+            format!("{path}: restored; the other version was moved to {}", shown(to))
         }
-        Fate::Gone => format!("{path}: change reverted; the command's version was deleted"),
+        Fate::Conflict { to, removed } => format!(
+            "{path}: restored; the other version was moved to {}; older copies removed: {removed}",
+            shown(to)
+        ),
         Fate::PutBack => format!("{path}: restored"),
+        Fate::Deleted => {
+            format!("{path}: restored; the disk is full, so the other version was deleted")
+        }
         Fate::Failed => format!("{path}: may have changed and could not be restored; check it"),
         Fate::Unseen => format!(
             "{path}: protected paths in this root may have changed; the supervisor was killed \
@@ -179,14 +228,20 @@ fn reverted(reverted: &Reverted) -> String {
 }
 
 /// The note about protected paths: one by name, those that could not be restored first.
-fn reverted_note(reverted: &[Reverted]) -> Option<String> {
-    let (failed, restored): (Vec<_>, Vec<_>) =
-        reverted.iter().partition(|entry| matches!(entry.fate, Fate::Failed | Fate::Unseen));
+fn reverted_note(report: &BashReport) -> Option<String> {
+    let (failed, mut restored): (Vec<_>, Vec<_>) = report
+        .sandbox_reverted
+        .iter()
+        .partition(|entry| matches!(entry.fate, Fate::Failed | Fate::Unseen));
+    let is_checkout = |entry: &Blocked| matches!(entry.action, BlockedAction::Checkout { .. });
+    if report.sandbox_blocked.iter().any(is_checkout) {
+        restored.retain(|entry| !entry.is_restored_setting());
+    }
     let (what, paths) = match failed.is_empty() {
         true => ("restored protected path", restored),
         false => ("could not restore protected path", failed),
     };
-    let first = escape::name(paths.first()?.path.0.as_os_str());
+    let first = escape::name(paths.first()?.path.as_os_str());
     let first = truncate::at_most(&first, command_reply::MAX_NOTED_PATH_BYTES);
     Some(match paths.len() - 1 {
         0 => format!("{what}: {first}"),

@@ -2,34 +2,41 @@
 //!
 //! Both engines return what ripgrep returns.
 
-use serde::{Deserialize, Serialize, Serializer};
+use std::path::Path;
+
+use serde::Deserialize;
 use serde_json::json;
 
-use super::input_schema::{object, string, whole_number};
+pub use super::grep_report::{FileCount, Found, GrepFilesReport, MatchPage, SkippedFiles};
+use super::input_schema::{name, object, string, whole_number};
 use crate::args;
 use crate::cancel::{Stop, StopCheck};
 use crate::context::{SearchEngine, TurnContext};
 use crate::error::{ErrorCode, ToolError};
 use crate::limits::{Limit, TIME_LIMIT};
-use crate::output::{Report, TextData};
+use crate::names::{named, named_argument};
+use crate::output::Report as _;
 use crate::paths::confined_path::{ConfinedPath, OpenFailure};
-use crate::search::embedded;
+use crate::search::goal::Goal;
 use crate::search::long_lines::MAX_LINE_BYTES;
-pub use crate::search::outcome::SkippedFiles;
-use crate::search::outcome::{SearchCounts, SearchFailure};
-use crate::search::query::Query;
-use crate::search::rg_process;
+use crate::search::outcome::SearchFailure;
+use crate::search::query::{NulPattern, Query};
+use crate::search::regex_limits::MAX_COMPILED_BYTES;
 use crate::search::target::Target;
+use crate::search::{embedded, page_lines, rg_process};
 use crate::text::escape;
-use crate::text::newest_page::NewestPage;
-use crate::text::reply_budget::ReplyBudget;
-use crate::text::truncate;
+use crate::text::matched_lines::{Groups, MAX_LINE_CHARS};
+use crate::text::newest_page::{NewestPage, PageUnit};
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// The default number of files per page.
+/// The default number of files or lines per page.
 pub const DEFAULT_LIMIT: u64 = 100;
-/// The maximum number of files per page. Higher limits are reduced to this.
+/// The maximum number of files or lines per page. Higher limits are reduced to this.
 pub const MAX_LIMIT: u64 = 2000;
+/// The maximum number of matching lines that pages show of one file, unless it is the search path.
+pub const MAX_LINES_PER_FILE: u64 = 20;
+/// The maximum number of lines of context before and after a match.
+pub const MAX_CONTEXT: u64 = 5;
 /// The maximum length of a pattern or glob, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 8 * 1024;
 
@@ -49,12 +56,18 @@ pub struct GrepFilesArgs {
     /// The directory or file to search. Default: the working directory.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub path: Option<String>,
-    /// The maximum number of files on the page.
+    /// The maximum number of files or lines on the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
     /// The first match of the page, counting from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
+    /// What to show of the matching files.
+    #[serde(default, deserialize_with = "args::blank_name_as_none")]
+    pub show: Option<Show>,
+    /// How many lines to show before and after each match; only with [`Show::Lines`].
+    #[serde(default, deserialize_with = "args::number")]
+    pub context: Option<u64>,
 }
 
 impl GrepFilesArgs {
@@ -64,74 +77,78 @@ impl GrepFilesArgs {
     }
 }
 
-/// The result of `grep_files`: one page, newest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GrepFilesReport {
-    /// The paths of the page, absolute, escaped for display.
-    pub files: Vec<String>,
-    /// The first match of the page, counting from 1.
-    pub offset: u64,
-    /// The offset of the next page, if more files match.
-    pub next_offset: Option<u64>,
-    /// How many files were searched; `None` if the engine does not report it. A search stops as soon
-    /// as the page is certain, so it may not search every file.
-    pub searched: Option<u64>,
-    /// How many files were skipped for other reasons than the ignore rules.
-    pub skipped: SkippedFiles,
-    /// How many bytes of paths did not fit into the reply budget.
-    pub withheld_bytes: u64,
+/// What `grep_files` shows of the matching files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Show {
+    /// Their paths.
+    #[default]
+    Files,
+    /// Their matching lines.
+    Lines,
+    /// How many of their lines match.
+    Count,
 }
+
+named!(Show, "result of a search", { Files = "files", Lines = "lines", Count = "count" });
+named_argument!(Show);
 
 impl Tool for GrepFiles {
     type Args = GrepFilesArgs;
     type Report = GrepFilesReport;
 
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: "grep_files",
-            title: "Find files by content",
-            description: format!(
-                "Searches file contents for a regular expression and returns the paths of the \
-                 matching files, newest first, {DEFAULT_LIMIT} per page by default (maximum \
-                 {MAX_LIMIT}). Works like ripgrep: skips hidden and binary files and files \
-                 ignored by .gitignore, a match cannot span lines, and case matters unless the \
-                 pattern starts with (?i). If a page is full, continue with offset increased by the number of \
-                 files returned. To see the matching lines, call read on a returned file."
-            ),
-            input_schema: object(
+        ToolDefinition::new("grep_files", format!(
+                "Searches file contents for a regular expression, newest files first, \
+                 {DEFAULT_LIMIT} results per page by default (maximum {MAX_LIMIT}). Returns paths, \
+                 matching lines (the first {MAX_LINES_PER_FILE} of each file, unless path is that file) or \
+                 the number of matching lines per file. Like ripgrep, it skips hidden, binary and ignored \
+                 files (.gitignore), and a match cannot span lines; (?i) at the start of the pattern ignores \
+                 case. To continue, increase offset by the number of results."
+            ))
+        .with_title("Search file contents")
+        .with_input_schema(object(
                 "pattern",
                 json!({
                     "pattern": string("Regular expression in ripgrep's syntax."),
                     "include": string(
-                        "Glob of the files to search, such as *.rs or *.{ts,tsx}; \
-                         a leading ! excludes files, as in !*.md."
+                        "Glob such as *.{ts,tsx}; !*.md excludes files. With a / it starts at the working \
+                         directory, not at path."
                     ),
-                    "path": string("Directory or file to search. Default: the working directory."),
-                    "limit": whole_number(&format!(
-                        "Maximum number of files to return. Default {DEFAULT_LIMIT}, maximum \
-                         {MAX_LIMIT}."
-                    )),
-                    "offset": whole_number("First match to return, counting from 1. Default 1.")
+                    "path": string("Directory or file. Default: the working directory."),
+                    "limit": whole_number("Results per page."),
+                    "offset": whole_number("First result, from 1."),
+                    "show": name(Show::NAMES, "Default files."),
+                    "context": whole_number(&format!(
+                        "With show lines: lines around each match, at most {MAX_CONTEXT}."
+                    ))
                 }),
-            ),
-            read_only: true,
-            load: Load::Walk,
-            counts: "files searched",
-            limits: vec![
-                Limit::new("files per page, by default", DEFAULT_LIMIT, "files")
+            ))
+        .read_only()
+        .with_load(Load::Walk)
+        .with_counts("files searched")
+        .with_limits(vec![
+                Limit::new("files or matching lines per page, by default", DEFAULT_LIMIT, "files")
                     .beyond("continue with offset"),
-                Limit::new("files per page, maximum", MAX_LIMIT, "files")
+                Limit::new("files or matching lines per page, maximum", MAX_LIMIT, "files")
                     .beyond("a higher limit is reduced to the maximum; continue with offset"),
+                Limit::new("matching lines per file", MAX_LINES_PER_FILE, "lines")
+                    .beyond("reports how many more match; use the file as path"),
+                Limit::new("lines of context before and after a match", MAX_CONTEXT, "lines")
+                    .beyond("fails with `invalid_input`"),
+                Limit::new("length of a shown line", MAX_LINE_CHARS as u64, "characters")
+                    .beyond("the part around the first match is shown, with its column"),
                 Limit::new("length of a pattern or glob", MAX_PATTERN_BYTES as u64, "bytes")
                     .beyond("fails with `invalid_input`"),
+                Limit::new("size of a compiled pattern", MAX_COMPILED_BYTES as u64, "bytes")
+                    .beyond("fails with `invalid_input`; (?-u:\\w) is smaller than \\w"),
                 Limit::new(
                     "length of a line that must be held in memory",
                     MAX_LINE_BYTES as u64,
                     "bytes",
                 )
                 .beyond("the rest of the file is skipped"),
-            ],
-        }
+            ])
     }
 
     fn run(&self, args: GrepFilesArgs, turn: &TurnContext) -> Result<GrepFilesReport, ToolError> {
@@ -139,95 +156,149 @@ impl Tool for GrepFiles {
         let limit = args.limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
         let offset = args.offset.unwrap_or(1);
         let include = args.include.as_deref().map(str::trim).filter(|glob| !glob.is_empty());
-        if pattern.is_empty() {
-            return Err(ToolError::invalid_input("pattern must not be empty"));
-        }
-        if limit == 0 {
-            return Err(ToolError::invalid_input("limit must be greater than zero"));
-        }
-        if offset == 0 {
-            return Err(ToolError::invalid_input("offset must be a 1-indexed match number"));
-        }
-        searchable("pattern", pattern)?;
-        include.map_or(Ok(()), |include| searchable("include", include))?;
+        let show = args.show.unwrap_or_default();
+        check_page(pattern, limit, offset)?;
+        let context = checked_context(args.context.unwrap_or(0), show)?;
+        check_text("pattern", pattern)?;
+        include.map_or(Ok(()), |include| check_text("include", include))?;
         let stop_check = turn.stop_check(TIME_LIMIT);
         let requested = args.path.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
         let path = turn.resolve_path("path", requested)?;
-        let target = Target::open(&path).map_err(|failure| match failure {
-            OpenFailure::Refused(error) => error,
-            OpenFailure::Io(error) => ToolError::io(unable(&path), &error),
-            OpenFailure::NotAFile => ToolError::new(
-                ErrorCode::NotAFile,
-                format!("{}: neither a regular file nor a directory", unable(&path)),
-            ),
-        })?;
-        let query = Query::new(pattern, include, turn)?;
+        let target = Target::open(&path).map_err(|failure| not_opened(&path, failure))?;
 
-        let newest = NewestPage::new(offset, limit);
-        let found = find(&query, target, turn, &stop_check, newest);
-        let (counts, newest) = found.map_err(|failure| match failure {
-            SearchFailure::Failed(error) => error,
-            SearchFailure::Stopped(stop @ Stop::TimedOut) => stop.error("rg", &stop_check),
-            SearchFailure::Stopped(stop @ Stop::Cancelled) => stop.error("grep_files", &stop_check),
-        })?;
+        let request = Request { pattern, include, show, context, offset, limit };
+        let mut report =
+            request.search(&target, turn, &stop_check).map_err(|failure| match failure {
+                SearchFailure::Failed(error) => error,
+                SearchFailure::Stopped(stop @ Stop::TimedOut) => stop.error("rg", &stop_check),
+                SearchFailure::Stopped(stop @ Stop::Cancelled) => {
+                    stop.error("grep_files", &stop_check)
+                }
+            })?;
+        if let Some(budget) = turn.reply_budget.filter(|_| report.success()) {
+            report.fit(budget);
+        }
+        Ok(report)
+    }
+}
+
+/// Checked arguments.
+struct Request<'a> {
+    pattern: &'a str,
+    include: Option<&'a str>,
+    show: Show,
+    context: usize,
+    offset: u64,
+    limit: u64,
+}
+
+impl Request<'_> {
+    fn search(
+        &self,
+        target: &Target,
+        turn: &TurnContext,
+        stop_check: &StopCheck,
+    ) -> Result<GrepFilesReport, SearchFailure> {
+        let Request { include, show, context, offset, limit, .. } = *self;
+        let nul = match show {
+            Show::Lines if target.is_file() => NulPattern::Allowed,
+            Show::Files | Show::Lines | Show::Count => NulPattern::Refused,
+        };
+        let query = Query::new(self.pattern, include, nul, turn, stop_check)?;
+        let most = match target.is_file() {
+            true => offset.saturating_add(limit),
+            false => MAX_LINES_PER_FILE,
+        };
+        let (goal, unit) = match show {
+            Show::Files => (Goal::Files, PageUnit::Files),
+            Show::Lines => (Goal::Lines { most }, PageUnit::Lines),
+            Show::Count => (Goal::Count, PageUnit::Files),
+        };
+        let mut newest = NewestPage::new(offset, limit, unit);
+        let counts = match turn.search_engine {
+            SearchEngine::Embedded => {
+                let counts;
+                (counts, newest) =
+                    embedded::search(&query, goal, target, turn, stop_check, newest)?;
+                counts
+            }
+            SearchEngine::Rg => {
+                let add = |hit| newest.add(hit);
+                rg_process::search(&query, goal, target, turn, stop_check, add)?
+            }
+        };
         if (1..offset).contains(&newest.seen()) {
-            return Err(ToolError::invalid_input("offset exceeds match count"));
+            return Err(ToolError::invalid_input("offset exceeds match count").into());
         }
-        let (files, mut next_offset) = newest.into_page();
-        let mut files: Vec<_> = files.iter().map(|path| escape::text(path).into_owned()).collect();
-        let withheld_bytes = turn.reply_budget.map_or(0, |budget| fit(&mut files, budget));
-        if withheld_bytes > 0 {
-            next_offset = Some(offset.saturating_add(files.len() as u64));
-        }
+        let (hits, next_offset) = newest.into_page();
+        let mut path = target.path();
+        let mut files: Vec<_> =
+            hits.iter().map(|hit| escape::text(&hit.path).into_owned()).collect();
+        let found = match show {
+            Show::Files => Found::Files,
+            Show::Lines => {
+                let groups = if context > 0 { Groups::Separated } else { Groups::Joined };
+                let found = page_lines::read(&query, target, hits, context, most, stop_check)?;
+                files = found.iter().map(|file| escape::text(&file.path).into_owned()).collect();
+                Found::Lines(MatchPage { files: found, in_one_file: target.is_file(), groups })
+            }
+            Show::Count => {
+                if target.is_file() {
+                    path = path.parent().unwrap_or(path);
+                }
+                Found::Count(hits.into_iter().map(|hit| FileCount::new(hit, path)).collect())
+            }
+        };
         Ok(GrepFilesReport {
             files,
+            found,
             offset,
             next_offset,
             // `rg` does not report it.
             searched: (turn.search_engine == SearchEngine::Embedded).then_some(counts.searched),
             skipped: counts.skipped,
-            withheld_bytes,
+            unreadable: counts.unreadable.iter().map(|path| shown(path)).collect(),
+            withheld_bytes: 0,
+            path: shown(path),
+            hint: include.filter(|glob| is_anchored(glob)).map(|_| ANCHORED_GLOB_HINT),
         })
     }
 }
 
-impl Report for GrepFilesReport {
-    fn content(&self) -> String {
-        if self.files.is_empty() {
-            return "No matches found.".to_owned();
-        }
-        self.files.join("\n")
-    }
+/// Added to an empty result if `include` contains a slash.
+const ANCHORED_GLOB_HINT: &str =
+    "[include has a /, so it starts at the working directory, not at path]";
 
-    fn success(&self) -> bool {
-        !self.files.is_empty()
-    }
-
-    fn reply(&self) -> String {
-        let mut reply = self.content();
-        if let Some(offset) = self.next_offset {
-            let files = self.files.len();
-            reply.push_str(&format!("\nMore than {files} files match; next offset {offset}"));
-        }
-        reply
-    }
-
-    fn withheld_bytes(&self) -> u64 {
-        self.withheld_bytes
-    }
-
-    fn next_offset(&self) -> Option<u64> {
-        self.next_offset
-    }
+/// Whether a glob starts at the working directory instead of matching names at any depth.
+fn is_anchored(glob: &str) -> bool {
+    let glob = glob.strip_prefix('!').unwrap_or(glob);
+    glob.contains('/') && !glob.starts_with("**/")
 }
 
-impl Serialize for GrepFilesReport {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        TextData::new(self).serialize(serializer)
+pub(super) fn check_page(pattern: &str, limit: u64, offset: u64) -> Result<(), ToolError> {
+    if pattern.is_empty() {
+        return Err(ToolError::invalid_input("pattern must not be empty"));
     }
+    if limit == 0 {
+        return Err(ToolError::invalid_input("limit must be greater than zero"));
+    }
+    if offset == 0 {
+        return Err(ToolError::invalid_input("offset must be a 1-indexed match number"));
+    }
+    Ok(())
 }
 
-fn searchable(argument: &str, text: &str) -> Result<(), ToolError> {
+fn checked_context(context: u64, show: Show) -> Result<usize, ToolError> {
+    if context > MAX_CONTEXT {
+        return Err(ToolError::invalid_input(format!("context must be at most {MAX_CONTEXT}")));
+    }
+    if context > 0 && show != Show::Lines {
+        return Err(ToolError::invalid_input("context requires show: \"lines\""));
+    }
+    Ok(usize::try_from(context).unwrap_or_default())
+}
+
+pub(super) fn check_text(argument: &str, text: &str) -> Result<(), ToolError> {
     if text.len() > MAX_PATTERN_BYTES {
         return Err(ToolError::invalid_input(format!(
             "{argument} must be at most {MAX_PATTERN_BYTES} bytes"
@@ -241,40 +312,19 @@ fn searchable(argument: &str, text: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
-fn unable(path: &ConfinedPath) -> String {
-    format!("unable to access `{}`", escape::name(path.shown().as_os_str()))
-}
-
-fn find(
-    query: &Query,
-    target: Target,
-    turn: &TurnContext,
-    stop_check: &StopCheck,
-    mut newest: NewestPage,
-) -> Result<(SearchCounts, NewestPage), SearchFailure> {
-    match turn.search_engine {
-        SearchEngine::Embedded => embedded::search(query, target, turn, stop_check, newest),
-        SearchEngine::Rg => {
-            let counts =
-                rg_process::search(query, &target, turn, stop_check, |hit| newest.add(hit))?;
-            Ok((counts, newest))
-        }
+/// The error for a search path that cannot be opened.
+pub(super) fn not_opened(path: &ConfinedPath, failure: OpenFailure) -> ToolError {
+    let unable = format!("unable to access `{}`", shown(path.shown()));
+    match failure {
+        OpenFailure::Refused(error) => error,
+        OpenFailure::Io(error) => ToolError::io(unable, &error),
+        OpenFailure::NotAFile => ToolError::new(
+            ErrorCode::NotAFile,
+            format!("{unable}: neither a regular file nor a directory"),
+        ),
     }
 }
 
-/// Limits the files to what a reply can show, at least one. Returns how many bytes were removed.
-fn fit(files: &mut Vec<String>, budget: ReplyBudget) -> u64 {
-    // Two numbers and the words of the last line.
-    let room = budget.beside(100, 1);
-    let mut used = 0;
-    let fitting = files.iter().take(room.lines).take_while(|file| {
-        used += file.len() + 1;
-        used <= room.bytes
-    });
-    let fitting = fitting.count().max(1);
-    let removed = files.drain(fitting.min(files.len())..).map(|file| file.len() as u64 + 1).sum();
-    if let Some(only) = files.first_mut().filter(|file| file.len() > room.bytes) {
-        *only = truncate::at_most(only, room.bytes).to_owned();
-    }
-    removed
+pub(super) fn shown(path: &Path) -> String {
+    escape::name(path.as_os_str()).into_owned()
 }

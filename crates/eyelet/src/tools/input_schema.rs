@@ -19,3 +19,12 @@ pub(super) fn string(description: &str) -> Value {
 pub(super) fn whole_number(description: &str) -> Value {
     json!({ "type": "integer", "minimum": 0, "description": description })
 }
+
+pub(super) fn flag(description: &str) -> Value {
+    json!({ "type": "boolean", "description": description })
+}
+
+/// One of these names.
+pub(super) fn name(names: &[&str], description: &str) -> Value {
+    json!({ "type": "string", "enum": names, "description": description })
+}

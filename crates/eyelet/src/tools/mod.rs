@@ -1,24 +1,44 @@
-//! The tools. A tool is one file here and one line in `all`.
+//! The tools with their arguments, reports and limits.
 
 pub mod bash;
 mod bash_report;
+pub mod find_files;
 pub mod grep_files;
+mod grep_report;
 mod input_schema;
 pub mod list_dir;
 pub mod read;
+mod read_image;
+mod read_text;
+mod text_page;
 
-pub use crate::text::command_reply::{SavedOutput, StreamReport};
+pub use crate::images::region::Region;
+pub use crate::search::ignore::rules::Ignored;
+pub use crate::text::blocked::{Blocked, BlockedAction, Certainty};
+pub use crate::text::command_reply::{FoldedOutput, SavedOutput, StreamReport};
 pub use crate::text::entry_tree::EntryKind;
 pub use crate::text::head_tail::{Keep, Piece, Shown};
+pub use crate::text::matched_lines::{FileMatches, LineMatch, LineText, MAX_LINE_CHARS, ShownLine};
 pub use crate::text::removed_files::RemovedFiles;
+pub use crate::text::reverted::{Fate, Reverted};
 pub use bash::{Bash, BashArgs, BashReport};
-pub use grep_files::{GrepFiles, GrepFilesArgs, GrepFilesReport, SkippedFiles};
+pub use find_files::{FindFiles, FindFilesArgs, FindFilesReport};
+pub use grep_files::{
+    FileCount, Found, GrepFiles, GrepFilesArgs, GrepFilesReport, MatchPage, Show, SkippedFiles,
+};
 pub use list_dir::{ListDir, ListDirArgs, ListDirReport, ListedEntry};
-pub use read::{Image, Read, ReadArgs, ReadReport, TextPage};
+pub use read::{Image, Read, ReadArgs, ReadReport};
+pub use text_page::{BinaryFile, TextPage};
 
 use crate::tool::ErasedTool;
 
 /// Every tool, in the order in which hosts list them: what a model does first comes first.
 pub(crate) fn all() -> Vec<Box<dyn ErasedTool>> {
-    vec![Box::new(ListDir), Box::new(GrepFiles), Box::new(Read), Box::new(Bash)]
+    vec![
+        Box::new(ListDir),
+        Box::new(FindFiles),
+        Box::new(GrepFiles),
+        Box::new(Read),
+        Box::new(Bash),
+    ]
 }

@@ -42,7 +42,6 @@ fn invalid_numbers_are_refused_with_the_expected_range() {
         "18446744073709551616",
         "\"18446744073709551616\"",
         "\"x\"",
-        "\"\"",
         "\" 1\"",
         "\"+1\"",
         "\"-1\"",
@@ -64,7 +63,6 @@ fn invalid_numbers_are_refused_with_the_expected_range() {
         error invalid_input: failed to parse function arguments: `limit`: invalid value: floating point `1.8446744073709552e+19`, expected a whole number from 0 to 18446744073709551615
         error invalid_input: failed to parse function arguments: `limit`: invalid value: string "18446744073709551616", expected a whole number from 0 to 18446744073709551615
         error invalid_input: failed to parse function arguments: `limit`: invalid value: string "x", expected a whole number from 0 to 18446744073709551615
-        error invalid_input: failed to parse function arguments: `limit`: invalid value: string "", expected a whole number from 0 to 18446744073709551615
         error invalid_input: failed to parse function arguments: `limit`: invalid value: string " 1", expected a whole number from 0 to 18446744073709551615
         error invalid_input: failed to parse function arguments: `limit`: invalid value: string "+1", expected a whole number from 0 to 18446744073709551615
         error invalid_input: failed to parse function arguments: `limit`: invalid value: string "-1", expected a whole number from 0 to 18446744073709551615
@@ -85,8 +83,41 @@ fn null_means_that_an_optional_field_is_absent() {
 }
 
 #[test]
+fn blank_optional_values_count_as_absent() {
+    let tree = TempTree::new("a = x");
+    for (tool, required, optional) in [
+        ("list_dir", r#""dir_path":"DIR""#, &["offset", "limit", "depth", "ignored"][..]),
+        ("find_files", r#""pattern":"a""#, &["path", "offset", "limit", "ignored"]),
+        (
+            "grep_files",
+            r#""pattern":"x""#,
+            &["include", "path", "offset", "limit", "show", "context"],
+        ),
+        ("read", r#""path":"a""#, &["file_path", "offset", "limit", "column"]),
+        ("bash", r#""command":"cat a""#, &["cwd", "timeout_secs", "keep"]),
+    ] {
+        let required = required.replace("DIR", tree.str());
+        let call = |rest: &str| text(&turn(tree.path()), tool, &format!("{{{required}{rest}}}"));
+        let expected = call("");
+        assert!(!expected.starts_with("error"), "{tool}: {expected}");
+        for name in optional {
+            for blank in ["", " ", "\\t"] {
+                assert_eq!(call(&format!(r#","{name}":"{blank}""#)), expected, "{tool} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn path_stands_for_dir_path() {
+    assert_eq!(list(r#"{"path":"DIR","limit":1}"#), list(r#"{"dir_path":"DIR","limit":1}"#));
+    expect!["error invalid_input: failed to parse function arguments: duplicate field `dir_path` at line 1 column 23"]
+        .assert_eq(&list(r#"{"path":"/r","dir_path":"/r"}"#));
+}
+
+#[test]
 fn an_unknown_field_is_named_with_the_known_fields() {
-    expect!["error invalid_input: failed to parse function arguments: unknown field `limitt`, expected one of `dir_path`, `offset`, `limit`, `depth` at line 1 column 26"]
+    expect!["error invalid_input: failed to parse function arguments: unknown field `limitt`, expected one of `dir_path`, `offset`, `limit`, `depth`, `ignored` at line 1 column 26"]
         .assert_eq(&list(r#"{"dir_path":"/r", "limitt":1}"#));
 }
 
@@ -177,6 +208,6 @@ fn arguments_above_the_limit_are_refused_unparsed() {
 fn an_unknown_tool_error_lists_the_known_tools() {
     let tree = TempTree::new("");
     let answer = content(&turn(tree.path()), "write\n_file", &json!({}));
-    expect![[r#"error unknown_tool: unknown tool `write\n_file`, expected one of list_dir, grep_files, read, bash"#]]
+    expect![[r#"error unknown_tool: unknown tool `write\n_file`, expected one of list_dir, find_files, grep_files, read, bash"#]]
         .assert_eq(&answer);
 }

@@ -40,7 +40,7 @@ fn invalid_arguments_return_errors_that_say_what_to_do() {
         {"ok":false,"error":{"code":"invalid_input","message":"timeout_secs must be greater than zero"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `timeout_secs`: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615 at line 1 column 35"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `keep`: unknown variant `middle`, expected one of `head`, `tail`, `both` at line 1 column 33"}}
-        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `timeout`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 27"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `timeout` (use timeout_secs, in seconds) at line 1 column 27"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `cmd`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 6"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `command`: invalid type: integer `5`, expected a string at line 1 column 12"}}
         {"ok":false,"error":{"code":"too_large","message":"command is too long: 131072 bytes, the limit is 131071; write it to a file in parts and run the file"}}"#]].assert_eq(&answers.join("\n"));
@@ -60,11 +60,14 @@ fn null_and_lenient_arguments_are_accepted() {
     let calls = [
         json!({ "command": "pwd", "cwd": null, "timeout_secs": null, "keep": null }),
         json!({ "command": "pwd", "cwd": "", "timeout_secs": "25" }),
+        json!({ "command": "pwd", "cwd": " ", "timeout_secs": "", "keep": "", "description": {"a": 1} }),
         json!({ "command": "pwd", "cwd": "sub", "timeout_secs": 25.0 }),
         json!({ "command": "pwd", "cwd": "sub/..", "timeout_secs": 1_000_000 }),
     ];
     let answers = calls.map(|call| text(&tree, &turn, &call));
     expect![[r#"
+        [exit 0; stdout 1 line; stderr empty]
+        /repo
         [exit 0; stdout 1 line; stderr empty]
         /repo
         [exit 0; stdout 1 line; stderr empty]
@@ -122,20 +125,39 @@ fn cwd_must_be_a_directory_inside_the_roots() {
         .assert_eq(&reported);
 }
 
-#[test]
-fn commands_are_refused_if_the_policy_cannot_be_enforced() {
+/// The replies under the policies that need a supervisor, and under `off`.
+fn replies_without_supervisor() -> String {
     let tree = TempTree::new("");
-    let answers = [SandboxPolicy::Off, SandboxPolicy::ReadOnly, SandboxPolicy::WorkspaceWrite].map(
+    let replies = [SandboxPolicy::Off, SandboxPolicy::ReadOnly, SandboxPolicy::WorkspaceWrite].map(
         |policy| {
             let turn = TurnContext::new(tree.path(), policy).expect("absolute");
             envelope(&tree, &turn, &json!({ "command": "touch made" }))
         },
     );
+    assert!(!tree.path().join("made").exists());
+    replies.join("\n")
+}
+
+#[cfg(feature = "sandbox")]
+#[test]
+fn commands_are_refused_if_the_policy_cannot_be_enforced() {
     expect![[r#"
         {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is disabled by the sandbox policy `off`","hint":"use the policy `full` to run commands unsandboxed"}}
         {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host configured no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host configured no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}"#]].assert_eq(&answers.join("\n"));
-    assert!(!tree.path().join("made").exists());
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host configured no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}"#]].assert_eq(&replies_without_supervisor());
+}
+
+#[cfg(not(feature = "sandbox"))]
+#[test]
+fn without_the_feature_sandbox_only_the_policy_full_runs_commands() {
+    expect![[r#"
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is disabled by the sandbox policy `off`","hint":"use the policy `full` to run commands unsandboxed"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: eyelet was built without the cargo feature `sandbox`","hint":"use the policy `full` to run commands unsandboxed"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: eyelet was built without the cargo feature `sandbox`","hint":"use the policy `full` to run commands unsandboxed"}}"#]].assert_eq(&replies_without_supervisor());
+    let tree = TempTree::new("");
+    let turn = TurnContext::new(tree.path(), SandboxPolicy::Full).expect("absolute");
+    let reply = envelope(&tree, &turn, &json!({ "command": "echo ran" }));
+    assert!(reply.starts_with(r#"{"ok":true,"data":{"stdout":"ran\n""#), "{reply}");
 }
 
 #[test]

@@ -112,7 +112,9 @@ fn the_pages_of_a_listing_joined_are_the_directory() {
             let more = lines.last().is_some_and(|line| line.starts_with("More than "));
             if more {
                 let said = lines.pop().unwrap();
-                assert_eq!(said, format!("More than {} entries found", lines.len()));
+                let next = joined.len() + lines.len() + 1;
+                let count = lines.len();
+                assert_eq!(said, format!("More than {count} entries found; next offset {next}"));
                 // One more entry would not have fitted.
                 let next = expected[joined.len() + lines.len()].len() + 1;
                 let full = lines.len() + 2 >= ReplyBudget::MAX_LINES;

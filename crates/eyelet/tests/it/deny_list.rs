@@ -1,9 +1,10 @@
 //! Denied paths: deny globs, and directories that contain secrets.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use expect_test::expect;
-use eyelet::{DenyList, PathScope, Root, SearchEngine, TurnContext};
+use eyelet::{DenyList, Environment, PathScope, Root, SearchEngine, TurnContext};
 use serde_json::{Value, json};
 use testkit::TempTree;
 
@@ -119,42 +120,160 @@ fn an_absolute_deny_glob_applies_without_roots() {
 }
 
 #[test]
+fn deny_globs_apply_in_a_root_whose_name_is_no_utf_8() {
+    let tree = TempTree::new("");
+    let root = tree.path().join(std::ffi::OsStr::from_bytes(b"b\xff\xfed"));
+    std::fs::create_dir(&root).unwrap();
+    std::fs::write(root.join(".env"), "CANARY").unwrap();
+    std::fs::write(root.join("open"), "plain").unwrap();
+    let turn = denying(&root, &["**/.env"]);
+    let answer = ask(&turn, "read", json!({ "path": ".env" }));
+    assert!(answer.starts_with("error permission_denied"), "{answer}");
+    assert_eq!(ask(&turn, "read", json!({ "path": "open" })), "[lines 1-1 of 1]\nplain");
+}
+
+#[test]
 fn an_invalid_deny_glob_is_refused() {
     let error = DenyList::empty().with_glob("a[", &[Path::new("/w")]).unwrap_err();
     expect!["deny glob `a[` is invalid: unclosed character class; missing ']'"]
         .assert_eq(&error.message);
 }
 
+/// The deny list of secrets in `home`.
+fn secrets_in(home: &Path) -> DenyList {
+    DenyList::empty().with_secrets([home], &Environment::empty())
+}
+
 #[test]
 fn secrets_are_denied_if_the_home_directory_is_a_root() {
-    let tree = TempTree::new("notes = plain\n.config/other = plain");
-    for secret in eyelet::SECRETS {
-        match secret.ends_with(".json")
-            || [".netrc", ".npmrc", ".pypirc", ".git-credentials"].contains(secret)
-        {
+    let tree = TempTree::new("notes = plain\n.config/other = plain\n.cargo/config.toml = plain");
+    let paths = eyelet::SECRETS.iter().flat_map(|secret| secret.paths());
+    let secrets: Vec<_> = paths.filter_map(|path| path.strip_prefix("~/")).collect();
+    for secret in &secrets {
+        match secret.rsplit('/').next().unwrap().trim_start_matches('.').contains('.') {
             true => tree.file(secret, "CANARY"),
             false => tree.file(format!("{secret}/id"), "CANARY"),
         };
     }
+    tree.file(".cargo/credentials.toml", "CANARY");
     tree.link("alias", ".ssh");
-    let turn =
-        denying(tree.path(), &[]).with_deny_list(DenyList::empty().with_secrets_in(tree.path()));
-    for secret in eyelet::SECRETS {
+    let turn = denying(tree.path(), &[]).with_deny_list(secrets_in(tree.path()));
+    for secret in &secrets {
         for path in [(*secret).to_owned(), format!("{secret}/id"), "alias/id".to_owned()] {
             let answer = ask(&turn, "read", json!({ "path": path }));
             assert!(answer.starts_with("error permission_denied"), "{path}: {answer}");
         }
     }
-    expect![[r#"
-        Absolute path: /repo
-        .config/
-          other
-        .docker/
-        alias@
-        notes"#]]
-    .assert_eq(&tree.redact(&ask(&turn, "list_dir", json!({"dir_path": tree.str()}))));
+    for open in ["notes", ".config/other", ".cargo/config.toml"] {
+        let answer = ask(&turn, "read", json!({ "path": open }));
+        assert_eq!(answer, "[lines 1-1 of 1]\nplain", "{open}");
+    }
+    let listed = ask(&turn, "list_dir", json!({"dir_path": tree.str(), "limit": 200}));
+    assert!(listed.contains("notes") && !listed.contains(".ssh"), "{listed}");
+    assert!(listed.contains("  config.toml") && !listed.contains("credentials"), "{listed}");
     let found = ask(&turn, "grep_files", json!({"pattern": "CANA.Y", "include": "**"}));
     assert_eq!(found, "No matches found.");
+}
+
+#[test]
+fn secrets_behind_symlinks_are_denied_under_both_names() {
+    let tree = TempTree::new(
+        "dotfiles/ssh/id = CANARY
+         dotfiles/config/gh/hosts.yml = CANARY
+         dotfiles/config/other = plain
+         dotfiles/aws = CANARY
+         dotfiles/notes = plain
+         .aws/
+         .ssh -> dotfiles/ssh
+         .config -> dotfiles/config",
+    );
+    // As dotfile managers do it: a directory of symlinks.
+    tree.link(".aws/credentials", "../dotfiles/aws");
+    let turn = denying(tree.path(), &[]).with_deny_list(secrets_in(tree.path()));
+    for path in [
+        ".ssh/id",
+        "dotfiles/ssh/id",
+        ".config/gh/hosts.yml",
+        "dotfiles/config/gh/hosts.yml",
+        "dotfiles/config/gh/missing",
+        ".aws/credentials",
+        "dotfiles/aws",
+    ] {
+        let answer = ask(&turn, "read", json!({ "path": path }));
+        assert!(answer.starts_with("error permission_denied"), "{path}: {answer}");
+    }
+    for path in ["dotfiles/notes", "dotfiles/config/other", ".config/other"] {
+        let answer = ask(&turn, "read", json!({ "path": path }));
+        assert_eq!(answer, "[lines 1-1 of 1]\nplain", "{path}");
+    }
+    let found = ask(&turn, "grep_files", json!({"pattern": "CANA.Y", "include": "**"}));
+    assert_eq!(found, "No matches found.");
+}
+
+#[test]
+fn a_root_in_a_directory_of_secrets_is_accessible() {
+    // Agents keep work trees beside their settings.
+    let tree = TempTree::new(
+        ".codex/auth.json = CANARY\n.codex/worktrees/a/f = plain\n.codex/worktrees/b/f = CANARY",
+    );
+    let root = tree.path().join(".codex/worktrees/a");
+    let turn = denying(&root, &[]).with_deny_list(secrets_in(tree.path()));
+    for turn in [turn.clone(), turn.with_path_scope(PathScope::Everything)] {
+        assert_eq!(ask(&turn, "read", json!({"path": "f"})), "[lines 1-1 of 1]\nplain");
+        let listed = ask(&turn, "list_dir", json!({ "dir_path": root }));
+        assert!(listed.ends_with("\nf"), "{listed}");
+        for path in ["../../auth.json", "../b/f"] {
+            assert!(ask(&turn, "read", json!({ "path": path })).starts_with("error "), "{path}");
+        }
+    }
+    // A directory of secrets itself stays denied.
+    let turn = denying(&tree.path().join(".codex"), &[]).with_deny_list(secrets_in(tree.path()));
+    assert!(
+        ask(&turn, "read", json!({"path": "auth.json"})).starts_with("error permission_denied")
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_state_of_processes_is_denied_outside_the_roots() {
+    let tree = TempTree::new("f = inside");
+    let turn = denying(tree.path(), &[])
+        .with_deny_list(DenyList::empty().with_secrets([] as [&Path; 0], &Environment::empty()))
+        .with_path_scope(PathScope::Everything);
+    let own = std::process::id();
+    let mut paths = vec!["/proc/thread-self/environ".to_owned(), "/proc/kcore".to_owned()];
+    for process in ["self".to_owned(), own.to_string(), "1".to_owned(), format!("self/../{own}")] {
+        for file in ["environ", "mem", "maps", "auxv", "cmdline", "root/etc/hostname", "fd/0", "x"]
+        {
+            paths.push(format!("/proc/{process}/{file}"));
+        }
+        paths.push(format!("/proc/{process}/task/{own}/environ"));
+        paths.push(format!("/proc/./{process}/cwd/f"));
+    }
+    for path in &paths {
+        let answer = ask(&turn, "read", json!({ "path": path }));
+        assert!(answer.starts_with("error permission_denied"), "{path}: {answer}");
+    }
+    // A symlink does not help, and neither does another tool.
+    tree.link("way", "/proc/self");
+    tree.link("files", "/dev/fd");
+    for path in ["way/environ", "files/0"] {
+        let answer = ask(&turn, "read", json!({ "path": path }));
+        assert!(answer.starts_with("error permission_denied"), "{path}: {answer}");
+    }
+    for engine in [SearchEngine::Embedded, SearchEngine::Rg] {
+        let turn = turn.clone().with_search_engine(engine);
+        let path = format!("/proc/{own}");
+        let answer = ask(&turn, "grep_files", json!({"pattern": "PATH", "path": path}));
+        assert!(answer.starts_with("error permission_denied"), "{engine:?} {answer}");
+    }
+    let listed = ask(&turn, "list_dir", json!({"dir_path": "/proc", "depth": 1, "limit": 2000}));
+    assert!(listed.contains("cpuinfo"), "{listed}");
+    let numbers =
+        listed.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
+    assert_eq!(numbers.count(), 0, "{listed}");
+    let answer = ask(&turn, "read", json!({"path": "/proc/cpuinfo", "limit": 1}));
+    assert!(answer.starts_with("[lines 1-1 of"), "{answer}");
 }
 
 #[test]
@@ -162,7 +281,7 @@ fn the_scope_everything_keeps_the_deny_list() {
     let tree = TempTree::new("root/f = inside\nhome/.ssh/id = CANARY\nhome/notes = plain");
     let home = tree.path().join("home");
     let turn = denying(&tree.path().join("root"), &[])
-        .with_deny_list(DenyList::empty().with_secrets_in(&home))
+        .with_deny_list(secrets_in(&home))
         .with_path_scope(PathScope::Everything);
     assert_eq!(ask(&turn, "read", json!({"path": "../home/notes"})), "[lines 1-1 of 1]\nplain");
     let answer = ask(&turn, "read", json!({"path": "../home/.ssh/id"}));
@@ -183,4 +302,25 @@ fn without_roots_a_confined_call_opens_nothing() {
     {
         assert!(ask(&turn, tool, arguments).starts_with("error outside_root"));
     }
+}
+
+#[test]
+fn table_of_secrets_in_the_docs_is_current() {
+    let mut expected = "| secrets | paths |\n|---|---|\n".to_owned();
+    for secret in eyelet::SECRETS {
+        let follows = match secret.kind {
+            eyelet::SecretKind::Credentials => " *",
+            _ => "",
+        };
+        let paths: Vec<_> = secret.paths().map(|path| format!("`{path}`")).collect();
+        expected += &format!("| {}{follows} | {} |\n", secret.what, paths.join(", "));
+    }
+    expected += "\n| variable | default |\n|---|---|\n";
+    for (variable, default) in eyelet::SECRET_VARIABLES {
+        expected += &format!("| `{variable}` | `{default}` |\n");
+    }
+    let page = include_str!("../../../../docs/secrets.md");
+    let (_, rest) = page.split_once("<!-- secrets -->\n").unwrap();
+    let (table, _) = rest.split_once("<!-- /secrets -->").unwrap();
+    assert_eq!(table, expected, "{expected}");
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-use eyelet::tools::{GrepFiles, GrepFilesArgs, GrepFilesReport};
+use eyelet::tools::{GrepFiles, GrepFilesArgs, GrepFilesReport, Show};
 use eyelet::{Environment, Report as _, Root, SandboxPolicy, SearchEngine, Tool as _, TurnContext};
 use testkit::{RandomQuery, RandomRepo, TempTree};
 
@@ -15,28 +15,36 @@ const QUERIES: usize = 4;
 
 #[test]
 fn both_engines_return_what_rg_returns() {
-    if let Ok(seed) = std::env::var("EYELET_TEST_SEED") {
-        return compare(seed.parse().expect("EYELET_TEST_SEED is a number"));
-    }
-    let rounds = std::env::var("EYELET_TEST_ROUNDS")
-        .map_or(REPOSITORIES, |rounds| rounds.parse().expect("EYELET_TEST_ROUNDS is a number"));
-    let first = if rounds == REPOSITORIES { 0 } else { fastrand::u64(..u64::MAX / 2) };
-    let failed: Vec<u64> = (first..first + rounds)
-        .filter(|seed| std::panic::catch_unwind(|| compare(*seed)).is_err())
-        .collect();
-    assert!(failed.is_empty(), "repeat with EYELET_TEST_SEED set to one of {failed:?}");
+    each_query(REPOSITORIES, compare_query);
 }
 
-fn compare(seed: u64) {
-    let mut repo = RandomRepo::new(seed);
-    for _ in 0..QUERIES {
-        let query = repo.query();
-        let outcome = std::panic::catch_unwind(|| compare_query(seed, &repo, &query));
-        if let Err(panic) = outcome {
-            println!("{}", repo.describe());
-            std::panic::resume_unwind(panic);
+/// Calls `compare` for queries in random repositories, with the seed of each repository.
+pub(crate) fn each_query(
+    repositories: u64,
+    compare: fn(seed: u64, repo: &RandomRepo, query: &RandomQuery),
+) {
+    let compare_all = |seed| {
+        let mut repo = RandomRepo::new(seed);
+        for _ in 0..QUERIES {
+            let query = repo.query();
+            let outcome = std::panic::catch_unwind(|| compare(seed, &repo, &query));
+            if let Err(panic) = outcome {
+                println!("{}", repo.describe());
+                std::panic::resume_unwind(panic);
+            }
         }
+    };
+    if let Ok(seed) = std::env::var("EYELET_TEST_SEED") {
+        return compare_all(seed.parse().expect("EYELET_TEST_SEED is a number"));
     }
+    let given = std::env::var("EYELET_TEST_ROUNDS").ok();
+    let given: Option<u64> =
+        given.map(|rounds| rounds.parse().expect("EYELET_TEST_ROUNDS is a number"));
+    let first = given.map_or(0, |_| fastrand::u64(..u64::MAX / 2));
+    let failed: Vec<u64> = (first..first + given.unwrap_or(repositories))
+        .filter(|seed| std::panic::catch_unwind(|| compare_all(*seed)).is_err())
+        .collect();
+    assert!(failed.is_empty(), "repeat with EYELET_TEST_SEED set to one of {failed:?}");
 }
 
 fn compare_query(seed: u64, repo: &RandomRepo, query: &RandomQuery) {
@@ -79,14 +87,14 @@ fn compare_query(seed: u64, repo: &RandomRepo, query: &RandomQuery) {
     }
 }
 
-fn turn(repo: &RandomRepo, query: &RandomQuery) -> TurnContext {
+pub(crate) fn turn(repo: &RandomRepo, query: &RandomQuery) -> TurnContext {
     let environment: Environment = environment(repo).into_iter().collect();
-    TurnContext::new(&query.cwd, SandboxPolicy::Off)
+    TurnContext::new(&query.cwd, SandboxPolicy::Full)
         .expect("the path is absolute")
         .with_environment(environment)
 }
 
-fn environment(repo: &RandomRepo) -> [(&'static str, std::ffi::OsString); 2] {
+pub(crate) fn environment(repo: &RandomRepo) -> [(&'static str, std::ffi::OsString); 2] {
     let folder = testkit::rg().parent().expect("it is a file").to_owned();
     let folder = folder.canonicalize().expect("it is there");
     [("HOME", repo.home().into()), ("PATH", folder.into())]
@@ -160,7 +168,7 @@ fn real_rg(repo: &RandomRepo, query: &RandomQuery, path: &Path, more: &[&str]) -
     Real { code: output.status.code(), files, complaint }
 }
 
-fn modified(path: &str) -> SystemTime {
+pub(crate) fn modified(path: &str) -> SystemTime {
     std::fs::metadata(path).and_then(|data| data.modified()).expect("nobody removes it")
 }
 
@@ -206,13 +214,16 @@ fn both_engines_search_large_files_like_rg() {
             r"x\z",
             "^(?:x+ needle )?x*$",
         ] {
-            let search = |turn: &TurnContext| {
-                let path = Some(folder.clone());
-                let args = GrepFilesArgs { path, ..GrepFilesArgs::new(pattern) };
-                GrepFiles.run(args, turn).unwrap().files
-            };
-            let rg = turn.clone().with_search_engine(SearchEngine::Rg);
-            assert_eq!(search(&turn), search(&rg), "file {number}, {pattern}");
+            for show in Show::ALL {
+                let search = |turn: &TurnContext| {
+                    let (path, show) = (Some(folder.clone()), Some(*show));
+                    let args = GrepFilesArgs { path, show, ..GrepFilesArgs::new(pattern) };
+                    let report = GrepFiles.run(args, turn).unwrap();
+                    (report.files, report.found)
+                };
+                let rg = turn.clone().with_search_engine(SearchEngine::Rg);
+                assert_eq!(search(&turn), search(&rg), "file {number}, {pattern}, {show}");
+            }
         }
         std::fs::remove_dir_all(tree.path().join(folder)).unwrap();
     }
@@ -238,13 +249,16 @@ fn both_engines_search_large_trees_like_rg() {
     let rg = turn.clone().with_search_engine(SearchEngine::Rg);
     for pattern in ["half", "tenth", "hundredth", "rare", "old", "new"] {
         for (offset, limit) in [(1, 1), (1, 100), (1, 2000), (700, 40)] {
-            let search = |turn: &TurnContext| {
-                let (offset, limit) = (Some(offset), Some(limit));
-                let args =
-                    GrepFilesArgs { offset, limit, ..GrepFilesArgs::new(format!("{pattern}\\b")) };
-                GrepFiles.run(args, turn).map(|report| report.files).map_err(|error| error.message)
-            };
-            assert_eq!(search(&turn), search(&rg), "{pattern}, {limit} from {offset}");
+            for show in Show::ALL {
+                let search = |turn: &TurnContext| {
+                    let (offset, limit, show) = (Some(offset), Some(limit), Some(*show));
+                    let pattern = format!("{pattern}\\b");
+                    let args = GrepFilesArgs { offset, limit, show, ..GrepFilesArgs::new(pattern) };
+                    let report = GrepFiles.run(args, turn).map_err(|error| error.message)?;
+                    Ok::<_, String>((report.files, report.found, report.next_offset))
+                };
+                assert_eq!(search(&turn), search(&rg), "{pattern}, {limit} from {offset}, {show}");
+            }
         }
     }
 }

@@ -244,7 +244,7 @@ fn numbers_are_checked_in_order() {
         error: invalid_input
         failed to parse function arguments: `limit`: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615 at line 1 column 27
         error: invalid_input
-        failed to parse function arguments: unknown field `limitt`, expected one of `pattern`, `include`, `path`, `limit`, `offset` at line 1 column 25
+        failed to parse function arguments: unknown field `limitt`, expected one of `pattern`, `include`, `path`, `limit`, `offset`, `show`, `context` at line 1 column 25
         error: invalid_input
         failed to parse function arguments: missing field `pattern` at line 1 column 2
         error: invalid_input"#]]
@@ -330,7 +330,7 @@ fn the_schema_names_the_arguments_in_order() {
     let definition = GrepFiles.definition();
     let properties = definition.input_schema["properties"].as_object().unwrap();
     let names: Vec<_> = properties.keys().map(String::as_str).collect();
-    assert_eq!(names, ["pattern", "include", "path", "limit", "offset"]);
-    assert!(definition.description.contains("100 per page"));
+    assert_eq!(names, ["pattern", "include", "path", "limit", "offset", "show", "context"]);
+    assert!(definition.description.contains("100 results per page"));
     assert!(definition.description.contains("maximum 2000"));
 }

@@ -65,9 +65,10 @@ fn seed_example_offset_beyond_entries() {
 fn seed_example_non_absolute_path() {
     let tree = TempTree::new("");
     for path in ["./relative", "", ".", "~", "$HOME", "file:///etc"] {
+        let answer = content(&turn(tree.path()), "list_dir", &json!({ "dir_path": path }));
         assert_eq!(
-            content(&turn(tree.path()), "list_dir", &json!({ "dir_path": path })),
-            "error invalid_input: dir_path must be an absolute path"
+            tree.redact(&answer),
+            "error invalid_input: dir_path must be an absolute path; the working directory is `/repo`"
         );
     }
 }
@@ -408,4 +409,167 @@ fn directories_that_the_page_does_not_need_are_not_read() {
     content(&turn, "list_dir", &json!({ "dir_path": tree.str(), "limit": 5 }));
     // The four entries of the top directory, and two of the first directory below it.
     assert_eq!(seen.count(), 6);
+}
+
+/// The text reply to a model.
+fn reply(tree: &TempTree, more: Value) -> String {
+    let mut arguments = json!({ "dir_path": tree.str() });
+    arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let turn = turn(tree.path()).with_environment([("HOME", tree.beside())].into_iter().collect());
+    let call = eyelet::ToolInvocation::new("list_dir", arguments.to_string(), &turn);
+    tree.redact(&eyelet::ToolRouter::new().call(&call).unwrap().reply().unwrap())
+}
+
+#[test]
+fn a_reply_names_directories_that_are_not_on_the_page() {
+    let tree = TempTree::new("a/b/c/1\na/b/c/2\na/b/d\na/e\nf/g/\nf/h\ni");
+    let pages: Vec<_> = (0..4)
+        .map(|page| reply(&tree, json!({"offset": page * 3 + 1, "limit": 3, "depth": 9})))
+        .collect();
+    expect![[r#"
+        Absolute path: /repo
+        a/ …
+        f/ …
+        i
+        More than 3 entries found; next offset 4
+
+        Absolute path: /repo
+        [in a/]
+          b/ …
+          e
+        [in f/]
+          g/ …
+        More than 3 entries found; next offset 7
+
+        Absolute path: /repo
+        [in a/b/]
+            c/ …
+            d
+        [in f/]
+          h
+        More than 3 entries found; next offset 10
+
+        Absolute path: /repo
+        [in a/b/c/]
+              1
+              2"#]]
+    .assert_eq(&pages.join("\n\n"));
+}
+
+#[test]
+fn only_directories_that_are_listed_and_incomplete_are_marked() {
+    let tree = TempTree::new("a/1\na/2\nb/3\nempty/\ndeep/er/x");
+    expect![[r#"
+        Absolute path: /repo
+        a/
+          1
+          2
+        b/
+          3
+        deep/
+          er/
+        empty/"#]]
+    .assert_eq(&reply(&tree, json!({"limit": 25})));
+    // `b` has an entry that is not on the page, and `empty` was not opened.
+    expect![[r#"
+        Absolute path: /repo
+        a/
+          1
+          2
+        b/ …
+        deep/ …
+        empty/ …
+        More than 6 entries found; next offset 7"#]]
+    .assert_eq(&reply(&tree, json!({"limit": 6})));
+    expect![[r#"
+        Absolute path: /repo
+        a/
+        b/
+        deep/
+        More than 3 entries found; next offset 4"#]]
+    .assert_eq(&reply(&tree, json!({"limit": 3, "depth": 1})));
+}
+
+#[test]
+fn ignored_entries_can_be_skipped_and_are_counted() {
+    let tree = TempTree::new(
+        r".git/config
+        .gitignore = target\n*.log
+        .env
+        src/main.rs
+        src/a.log
+        src/deep/b.log
+        target/out/x
+        z.log",
+    );
+    expect![[r#"
+        Absolute path: /repo
+        .env
+        .gitignore
+        src/
+          deep/
+          main.rs
+        [3 ignored entries skipped]"#]]
+    .assert_eq(&reply(&tree, json!({"ignored": "skip"})));
+    expect![[r#"
+        Absolute path: /repo
+        .env
+        .gitignore
+        src/ …
+        [3 ignored entries skipped]
+        More than 3 entries found; next offset 4"#]]
+    .assert_eq(&reply(&tree, json!({"ignored": "skip", "limit": 3})));
+    // Rules of the directories above apply. The other forms have the seed's content.
+    let below = tree.at("src");
+    let arguments = json!({"dir_path": below, "ignored": "skip"});
+    expect![[r#"
+        Absolute path: /repo/src
+        deep/
+        main.rs"#]]
+    .assert_eq(&tree.redact(&content(&turn(tree.path()), "list_dir", &arguments)));
+    let shown = reply(&tree, json!({"ignored": "show", "depth": 1}));
+    assert_eq!(shown, reply(&tree, json!({"depth": 1})));
+    assert!(shown.contains("\n.git/\n") && !shown.contains("skipped"));
+    let only = TempTree::new(".ignore = *\na\nb");
+    expect![[r#"
+        Absolute path: /repo
+        [3 ignored entries skipped]"#]]
+    .assert_eq(&reply(&only, json!({"ignored": "skip"})));
+}
+
+#[test]
+fn a_reply_with_the_names_of_directories_fits_its_budget() {
+    testkit::each_seed(20, |random| {
+        let tree = TempTree::new(".ignore = *.log");
+        for number in 0..random.usize(1..400) {
+            let part = |random: &mut fastrand::Rng| "d".repeat(random.usize(1..60));
+            let folder: Vec<_> = (0..random.usize(1..6)).map(|_| part(random)).collect();
+            let kind = ["log", "txt"][random.usize(..2)];
+            tree.file(format!("{}/{number}.{kind}", folder.join("/")), "");
+        }
+        let bytes = random.usize(4096..9000);
+        let turn = turn(tree.path()).with_reply_budget(eyelet::ReplyBudget::new(bytes));
+        let ignored = ["show", "skip"][random.usize(..2)];
+        let list = |turn: &eyelet::TurnContext, offset: u64| {
+            let arguments = json!({"dir_path": tree.str(), "offset": offset, "limit": 100_000,
+                "depth": 99, "ignored": ignored});
+            let call = eyelet::ToolInvocation::new("list_dir", arguments.to_string(), turn);
+            eyelet::ToolRouter::new().call(&call).unwrap()
+        };
+        let (mut joined, mut offset) = (Vec::new(), Some(1));
+        while let Some(first) = offset {
+            let output = list(&turn, first);
+            let text = output.reply().unwrap();
+            assert!(text.len() <= bytes && !text.contains("bytes truncated]"), "{text}");
+            let content = output.function().unwrap().content;
+            let entries = content.lines().skip(1).filter(|line| !line.starts_with("More than "));
+            joined.extend(entries.map(str::to_owned));
+            offset = output.next_offset();
+        }
+        let whole = list(&crate::ask::turn(tree.path()), 1).function().unwrap().content;
+        let mut whole: Vec<_> = whole.lines().skip(1).map(str::to_owned).collect();
+        whole.sort();
+        joined.sort();
+        assert_eq!(joined, whole);
+    });
 }

@@ -63,6 +63,10 @@ fn value(name: &str, tree: &TempTree, random: &mut fastrand::Rng) -> Value {
             json!("'"),
         ],
         "keep" => &[json!("head"), json!("tail"), json!("both"), json!("middle")],
+        "show" => &[json!("files"), json!("lines"), json!("count"), json!("all")],
+        "encoding" => &[json!("utf-8"), json!("utf-16le"), json!("GBK"), json!("latin1")],
+        "numbers" => &[json!(true), json!(false)],
+        "ignored" => &[json!("show"), json!("skip"), json!("hide")],
         _ => &[
             json!(0),
             json!(1),
@@ -115,14 +119,32 @@ fn check(tool: &str, arguments: &Value, turn: &TurnContext) {
     assert_eq!(envelope["ok"], true);
     let data = &envelope["data"];
     match tool {
-        "list_dir" | "grep_files" => {
+        "grep_files" if arguments["show"] == "lines" => {
+            assert_eq!(data["success"], function.success.unwrap());
+            let matches = data["matches"].as_array().unwrap();
+            assert!(matches.len() <= 2000 && matches.is_empty() != function.success.unwrap());
+        }
+        "grep_files" if arguments["show"] == "count" => {
+            assert_eq!(data["success"], function.success.unwrap());
+            assert_eq!(data["files"], data["counts"].as_array().unwrap().len());
+        }
+        "list_dir" | "grep_files" | "find_files" => {
             assert_eq!(data["content"], function.content);
             assert_eq!(data["success"], function.success.unwrap());
         }
         "read" => {
             assert_eq!(function.success, Some(true));
             let body = data["content"].as_str().unwrap();
-            assert!(function.content.ends_with(body));
+            let shown = &function.content;
+            if data["binary"] == true {
+                assert!(shown.starts_with("[binary: ") && shown.lines().count() <= 33, "{shown}");
+            } else if arguments["numbers"] == true {
+                let lines = shown.split_inclusive('\n').skip(1);
+                let plain: String = lines.map(|line| line.split_once('\t').unwrap().1).collect();
+                assert_eq!(plain, body);
+            } else {
+                assert!(shown.ends_with(body));
+            }
             assert!(body.lines().count() <= 2000);
             assert!(body.split('\n').all(|line| line.chars().count() <= 501));
         }
@@ -131,7 +153,9 @@ fn check(tool: &str, arguments: &Value, turn: &TurnContext) {
             for stream in ["stdout", "stderr"] {
                 let shown = data[stream].as_str().unwrap();
                 assert!(shown.len() <= 51_200, "{} bytes", shown.len());
-                assert!(function.content.contains(shown));
+                // The text form shows what a terminal would show.
+                let is_plain = !shown.contains(['\r', '\u{8}', '\u{1b}']);
+                assert!(!is_plain || function.content.contains(shown));
             }
         }
         other => panic!("{other} needs its own check here"),

@@ -154,7 +154,7 @@ fn invalid_utf8_becomes_the_replacement_character() {
         b"ok\n\xff\xfe\n\xe2\x82\n\xf0\x9f\x98\x80\n\xff\xfea\0\n\0",
         json!({}),
         expect![[
-            r#"{"path":"file.txt","content":"ok\n��\n�\n😀\n��a\u0000\n\u0000","offset":1,"lines_shown":6,"total_lines":6,"truncated":false}"#
+            r#"{"path":"file.txt","content":"ok\n��\n�\n😀\n��a\u0000\n\u0000","offset":1,"lines_shown":6,"total_lines":6,"truncated":false,"binary":true}"#
         ]],
     );
 }
@@ -197,7 +197,7 @@ fn file_path_is_an_alias_of_path_but_not_both() {
         .assert_eq(&content(&turn, "read", &json!({"file_path": "f", "path": "f"})));
     expect!["error invalid_input: failed to parse function arguments: missing field `path`"]
         .assert_eq(&content(&turn, "read", &json!({"offset": 1})));
-    expect![[r#"error invalid_input: failed to parse function arguments: unknown field `file`, expected one of `path`, `file_path`, `offset`, `limit`, `column` at line 1 column 7"#]]
+    expect![[r#"error invalid_input: failed to parse function arguments: unknown field `file`, expected one of `path`, `file_path`, `offset`, `limit`, `column`, `tail`, `numbers`, `encoding`, `region` at line 1 column 7"#]]
         .assert_eq(&text(&turn, "read", r#"{"file":"f"}"#));
 }
 
@@ -309,49 +309,17 @@ fn a_read_that_would_block_is_an_error() {
 }
 
 #[test]
-fn an_image_is_detected_by_its_first_bytes_and_complete() {
+fn an_image_is_in_the_envelope_only_on_request() {
     let tree = TempTree::new("");
+    let png = testkit::png(3, 2);
+    tree.file("picture.txt", &png);
     let turn = turn(tree.path());
-    for (start, mime) in [
-        (&b"\x89PNG\r\n\x1a\n"[..], "image/png"),
-        (b"\xff\xd8\xff\xe0", "image/jpeg"),
-        (b"GIF87a", "image/gif"),
-        (b"GIF89a", "image/gif"),
-        (b"RIFF\x10\0\0\0WEBP", "image/webp"),
-    ] {
-        let bytes = [start, b"rest\nof it"].concat();
-        tree.file("picture.txt", &bytes);
-        assert_eq!(
-            data(&turn, "read", &json!({"path": "picture.txt"})),
-            json!({"path": "picture.txt", "type": "image", "mime_type": mime, "bytes": bytes.len()})
-        );
-        assert_eq!(
-            content(&turn, "read", &json!({"path": "picture.txt"})),
-            format!("[image picture.txt; {mime}; {} bytes]", bytes.len())
-        );
-        let arguments = r#"{"path":"picture.txt"}"#;
-        let outcome = ToolRouter::new().call(&ToolInvocation::new("read", arguments, &turn));
-        assert_eq!(outcome.as_ref().unwrap().attachment().unwrap().bytes, bytes);
-        let inline = Envelope::new(&outcome, AttachmentMode::Inline).to_json();
-        let base64 = testkit::base64(&bytes);
-        assert!(inline.ends_with(&format!(",\"base64\":\"{base64}\"}}}}")), "{inline}");
-    }
-}
-
-#[test]
-fn an_image_above_its_limit_is_too_large() {
-    let tree = TempTree::new("");
-    let mut image = b"GIF89a".to_vec();
-    image.resize(3_932_160, 0);
-    tree.file("most.gif", &image);
-    image.push(0);
-    tree.file("more.gif", &image);
-    let ask = |path: &str| content(&turn(tree.path()), "read", &json!({ "path": path }));
-    expect!["[image most.gif; image/gif; 3932160 bytes]"].assert_eq(&ask("most.gif"));
-    expect![
-        "error too_large: path `more.gif` is an image larger than 3932160 bytes; create a smaller copy"
-    ]
-    .assert_eq(&ask("more.gif"));
+    let arguments = r#"{"path":"picture.txt"}"#;
+    let outcome = ToolRouter::new().call(&ToolInvocation::new("read", arguments, &turn));
+    assert_eq!(outcome.as_ref().unwrap().attachment().unwrap().bytes, png);
+    let inline = Envelope::new(&outcome, AttachmentMode::Inline).to_json();
+    let base64 = testkit::base64(&png);
+    assert!(inline.ends_with(&format!(",\"base64\":\"{base64}\"}}}}")), "{inline}");
 }
 
 #[test]

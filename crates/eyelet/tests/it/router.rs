@@ -3,7 +3,7 @@
 use expect_test::expect;
 use eyelet::{
     AttachmentMode, CancelFlag, DefinitionFormat, Envelope, ErrorCode, FunctionCallError, Hint,
-    Load, Progress, Report, SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation,
+    Permission, Progress, Report, SandboxPolicy, Tool, ToolDefinition, ToolError, ToolInvocation,
     ToolRouter, TurnContext, render_definitions,
 };
 use serde::{Deserialize, Serialize};
@@ -35,16 +35,10 @@ impl Tool for Echo {
     type Args = EchoArgs;
     type Report = EchoReport;
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: "echo",
-            title: "Echo",
-            description: "Says it again.".to_owned(),
-            input_schema: json!({"type": "object"}),
-            read_only: true,
-            load: Load::Read,
-            counts: "nothing",
-            limits: Vec::new(),
-        }
+        ToolDefinition::new("echo", "Says it again.")
+            .with_title("Echo")
+            .with_input_schema(json!({"type": "object"}))
+            .read_only()
     }
     fn run(&self, args: EchoArgs, turn: &TurnContext) -> Result<EchoReport, ToolError> {
         if turn.cancel_flag().is_cancelled() {
@@ -80,6 +74,11 @@ fn an_error_is_an_envelope_with_code_and_message() {
 
 #[test]
 fn an_error_shows_its_hint_after_the_message() {
+    let permissions = vec![Permission::Hosts, Permission::Write];
+    assert_eq!(
+        Hint::Allow(permissions).to_string(),
+        "allow commands to connect to the host, or allow commands to write to the directory"
+    );
     let error = ToolError::new(ErrorCode::OutsideRoot, "path is outside").with_hint(Hint::AddRoot);
     expect!["path is outside; add a root that contains it"].assert_eq(&error.to_string());
     let envelope = Envelope::new(&Err(error.into()), AttachmentMode::Omit);
@@ -102,6 +101,34 @@ fn a_panic_is_fatal_and_the_router_continues() {
     assert!(echo(r#"{"text":"hi"}"#).is_ok());
 }
 
+/// A typed call of `echo` through `router`.
+fn typed(router: &ToolRouter, text: &str) -> Result<String, FunctionCallError> {
+    let turn = TurnContext::new("/", SandboxPolicy::Off).unwrap();
+    router.run::<Echo>(EchoArgs { text: text.to_owned() }, &turn).map(|report| report.text)
+}
+
+#[test]
+fn a_typed_call_returns_the_report() {
+    assert_eq!(typed(&ToolRouter::new().with(Echo), "hi"), Ok("hi".to_owned()));
+}
+
+#[test]
+fn a_typed_call_of_a_missing_tool_lists_the_known_tools() {
+    let error = typed(&ToolRouter::new(), "hi").unwrap_err();
+    let FunctionCallError::RespondToModel(error) = error else { panic!("not for the host") };
+    assert_eq!(error.code, ErrorCode::UnknownTool);
+    expect!["unknown tool `it::router::Echo`, expected one of list_dir, find_files, grep_files, read, bash"]
+        .assert_eq(&error.message);
+}
+
+#[test]
+fn a_panic_in_a_typed_call_is_fatal_and_the_router_continues() {
+    let router = ToolRouter::empty().with(Echo);
+    let panicked = FunctionCallError::Fatal("echo panicked".to_owned());
+    assert_eq!(typed(&router, "panic"), Err(panicked));
+    assert_eq!(typed(&router, "hi"), Ok("hi".to_owned()));
+}
+
 #[test]
 fn no_reply_exceeds_the_hard_limit() {
     let output = echo(r#"{"text":"big"}"#).unwrap();
@@ -111,7 +138,8 @@ fn no_reply_exceeds_the_hard_limit() {
     expect!["the reply exceeds 32 MiB; use a smaller limit and continue with offset"]
         .assert_eq(&error.message);
     let envelope = Envelope::new(&Ok(output), AttachmentMode::Omit);
-    assert_eq!(envelope.error.unwrap().code, ErrorCode::TooLarge);
+    let Envelope::Error { error, .. } = envelope else { panic!("the reply is too large") };
+    assert_eq!(error.code, ErrorCode::TooLarge);
 }
 
 #[test]
@@ -166,7 +194,8 @@ fn all_tools_but_bash_are_read_only() {
         .iter()
         .map(|definition| (definition.name, definition.read_only))
         .collect();
-    assert_eq!(tools, [("list_dir", true), ("grep_files", true), ("read", true), ("bash", false)]);
+    let read_only = ["list_dir", "find_files", "grep_files", "read"].map(|name| (name, true));
+    assert_eq!(tools, [read_only.as_slice(), &[("bash", false)]].concat());
 }
 
 #[test]

@@ -9,7 +9,8 @@ use eyelet::{
 };
 use testkit::TempTree;
 
-/// A turn in the tree, with a home directory next to it and `rg` on `PATH`.
+/// A turn in the tree, with a home directory next to it and `rg` on `PATH`. The policy is `full`, so `rg`
+/// may be in a temp directory.
 pub(crate) fn turn(tree: &TempTree) -> TurnContext {
     turn_with(tree, [])
 }
@@ -23,7 +24,7 @@ pub(crate) fn turn_with<const N: usize>(
     let path = rg.parent().expect("it is a file").into();
     let own = [("HOME", tree.beside().into()), ("PATH", path)];
     let environment: Environment = own.into_iter().chain(more).collect();
-    TurnContext::new(tree.path(), SandboxPolicy::Off)
+    TurnContext::new(tree.path(), SandboxPolicy::Full)
         .expect("the path is absolute")
         .with_environment(environment)
 }

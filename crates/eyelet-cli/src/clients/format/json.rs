@@ -1,10 +1,10 @@
 //! JSON, with comments.
 
-use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value, json};
 
-use crate::clients::entry::{Change, NAME};
+use crate::clients::entry::Change;
 
 /// The extensions of JSON that the clients accept.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -32,14 +32,18 @@ pub(super) fn merge(text: &str, change: &Change) -> Result<String, String> {
     let there = read(text)?;
     let servers = there.get(change.servers).filter(|servers| !servers.is_null());
     let Some(servers) = servers else {
-        return put(text, &[], change.servers, &json!({ NAME: entry(change) }));
+        return put(text, &[], change.servers, &json!({ change.name: entry(change) }));
     };
-    if servers.get(NAME).is_none() {
-        return put(text, &[change.servers], NAME, &entry(change));
+    if servers.get(change.name).is_none() {
+        return put(text, &[change.servers], change.name, &entry(change));
     }
     let mut text = text.to_owned();
+    let path = [change.servers, change.name];
+    for field in &change.removed {
+        text = remove(&text, &path, field)?;
+    }
     for field in &change.fields {
-        text = put(&text, &[change.servers, NAME], field.key, &field.value)?;
+        text = put(&text, &path, field.key, &field.value)?;
     }
     Ok(text)
 }
@@ -49,14 +53,29 @@ fn entry(change: &Change) -> Value {
     Value::Object(fields.collect::<Map<_, _>>())
 }
 
-/// Sets a key of the object at `path`.
-fn put(text: &str, path: &[&str], key: &str, value: &Value) -> Result<String, String> {
+/// The object at `path`.
+fn object(root: &CstRootNode, path: &[&str]) -> Result<CstObject, String> {
     let no_object = || "expected an object".to_owned();
-    let root = parse(text)?;
     let mut object = root.object_value_or_create().ok_or_else(no_object)?;
     for step in path {
         object = object.object_value(step).ok_or_else(no_object)?;
     }
+    Ok(object)
+}
+
+/// Removes a key of the object at `path`.
+pub(super) fn remove(text: &str, path: &[&str], key: &str) -> Result<String, String> {
+    let root = parse(text)?;
+    if let Some(property) = object(&root, path)?.get(key) {
+        property.remove();
+    }
+    Ok(root.to_string())
+}
+
+/// Sets a key of the object at `path`.
+fn put(text: &str, path: &[&str], key: &str, value: &Value) -> Result<String, String> {
+    let root = parse(text)?;
+    let object = object(&root, path)?;
     if let Some(property) = object.get(key) {
         property.set_value(input(value));
         return Ok(root.to_string());
@@ -82,7 +101,7 @@ fn put_on_one_line(text: &str, path: &[&str], key: &str, value: &Value) -> Optio
 }
 
 pub(super) fn snippet(change: &Change) -> String {
-    let file = json!({ change.servers: { NAME: entry(change) } });
+    let file = json!({ change.servers: { change.name: entry(change) } });
     // The same layout as that of `merge`.
     let Ok(root) = parse("") else { return format!("{file:#}\n") };
     root.set_value(input(&file));

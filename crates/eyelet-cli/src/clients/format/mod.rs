@@ -6,8 +6,18 @@ mod yaml;
 
 use serde_json::{Map, Value, json};
 
-use crate::clients::client_list::Format;
-use crate::clients::entry::{self, Change, Field, NAME};
+use crate::clients::client_list::{Format, Scope};
+use crate::clients::entry::{self, Change, Field};
+
+const NO_YAML: &str = "eyelet does not edit YAML files";
+
+/// A file after the entry was merged into it.
+pub(crate) struct Merged {
+    /// The new text; `None` if the file already has the entry.
+    pub(crate) text: Option<String>,
+    /// The environment variables that were removed from the entry.
+    pub(crate) variables: Vec<String>,
+}
 
 impl Format {
     /// Parses a file; an empty one is an empty object.
@@ -21,39 +31,76 @@ impl Format {
         Ok(if value.is_null() { json!({}) } else { value })
     }
 
-    /// Merges the entry into the file and keeps everything else. Returns `None` if it is already there.
+    /// Merges the entry into the file and keeps everything else, except the variables that a project's
+    /// entry sets.
     pub(crate) fn merge(
         self,
         text: &str,
+        scope: Scope,
         servers: &str,
+        name: &str,
         fields: &[Field],
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Merged, String> {
         let mut expected = self.read(text)?;
-        let entry = entry_in(&mut expected, servers)?;
-        let change = Change { servers, fields: entry::missing(fields, entry) };
-        if change.fields.is_empty() {
-            return Ok(None);
+        let entry = entry_in(&mut expected, servers, name)?;
+        let variables = match scope {
+            Scope::Project => entry::variables(entry),
+            Scope::User => Vec::new(),
+        };
+        let (removed, variables): (Vec<_>, Vec<_>) = variables.into_iter().unzip();
+        let variables = variables.concat();
+        let change = Change { servers, name, fields: entry::missing(fields, entry), removed };
+        if change.fields.is_empty() && change.removed.is_empty() {
+            return Ok(Merged { text: None, variables });
         }
         for field in &change.fields {
             entry.insert(field.key.to_owned(), field.value.clone());
+        }
+        for field in &change.removed {
+            entry.shift_remove(*field);
         }
         let plain = without_bom(text);
         let merged = match self {
             Format::Json => json::merge(plain, &change),
             Format::Toml => toml::merge(plain, &change),
-            Format::Yaml => Err("eyelet does not edit YAML files".to_owned()),
+            Format::Yaml => Err(NO_YAML.to_owned()),
         }?;
-        // The result must parse to the old content plus our entry, whatever the file looks like.
-        if self.read(&merged).is_ok_and(|parsed| parsed == expected) {
-            let bom = text.strip_suffix(plain).unwrap_or_default();
-            return Ok(Some(format!("{bom}{merged}")));
+        let text = self.checked(text, &merged, &expected)?;
+        Ok(Merged { text: Some(text), variables })
+    }
+
+    /// Removes an entry and keeps everything else.
+    pub(crate) fn remove(self, text: &str, servers: &str, name: &str) -> Result<String, String> {
+        let mut expected = self.read(text)?;
+        if let Some(servers) = expected.get_mut(servers).and_then(Value::as_object_mut) {
+            servers.shift_remove(name);
+        }
+        let plain = without_bom(text);
+        let rest = match self {
+            Format::Json => json::remove(plain, &[servers], name),
+            Format::Toml => toml::remove(plain, servers, name),
+            Format::Yaml => Err(NO_YAML.to_owned()),
+        }?;
+        self.checked(text, &rest, &expected)
+    }
+
+    /// The new text, if it parses to what is expected, whatever the file looks like.
+    fn checked(self, old: &str, new: &str, expected: &Value) -> Result<String, String> {
+        if self.read(new).is_ok_and(|parsed| parsed == *expected) {
+            let bom = old.strip_suffix(without_bom(old)).unwrap_or_default();
+            return Ok(format!("{bom}{new}"));
         }
         Err("other content of the file would change".to_owned())
     }
 
     /// The entry alone, as a complete file.
-    pub(crate) fn snippet(self, servers: &str, fields: &[Field]) -> Result<String, String> {
-        let change = Change { servers, fields: fields.iter().collect() };
+    pub(crate) fn snippet(
+        self,
+        servers: &str,
+        name: &str,
+        fields: &[Field],
+    ) -> Result<String, String> {
+        let change = Change { servers, name, fields: fields.iter().collect(), removed: Vec::new() };
         match self {
             Format::Json => Ok(json::snippet(&change)),
             Format::Toml => toml::merge("", &change),
@@ -68,7 +115,11 @@ fn without_bom(text: &str) -> &str {
 }
 
 /// The entry of this server; creates it if necessary.
-fn entry_in<'v>(file: &'v mut Value, servers: &str) -> Result<&'v mut Map<String, Value>, String> {
+fn entry_in<'v>(
+    file: &'v mut Value,
+    servers: &str,
+    name: &str,
+) -> Result<&'v mut Map<String, Value>, String> {
     let top = file.as_object_mut().ok_or("the top level is not an object")?;
     let servers_in = top.entry(servers).or_insert_with(|| json!({}));
     if servers_in.is_null() {
@@ -76,6 +127,6 @@ fn entry_in<'v>(file: &'v mut Value, servers: &str) -> Result<&'v mut Map<String
     }
     let no_object = || format!("`{servers}` is not an object");
     let entry = servers_in.as_object_mut().ok_or_else(no_object)?;
-    let entry = entry.entry(NAME).or_insert_with(|| json!({}));
-    entry.as_object_mut().ok_or_else(|| format!("`{servers}.{NAME}` is not an object"))
+    let entry = entry.entry(name).or_insert_with(|| json!({}));
+    entry.as_object_mut().ok_or_else(|| format!("`{servers}.{name}` is not an object"))
 }

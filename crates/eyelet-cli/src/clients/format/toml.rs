@@ -5,7 +5,7 @@ use serde_json::Value;
 use toml_edit::ser::ValueSerializer;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, value};
 
-use crate::clients::entry::{Change, NAME};
+use crate::clients::entry::Change;
 
 pub(super) fn read(text: &str) -> Result<Value, String> {
     toml_edit::de::from_str(text).map_err(|error| format!("invalid TOML: {}", error.message()))
@@ -22,7 +22,20 @@ pub(super) fn merge(text: &str, change: &Change) -> Result<String, String> {
         return Ok(format!("{text}{newline}{document}"));
     }
     fill(&mut document, change)?;
-    let merged = document.to_string();
+    with_endings_of(text, document.to_string())
+}
+
+/// Removes an entry.
+pub(super) fn remove(text: &str, servers: &str, name: &str) -> Result<String, String> {
+    let document: Result<DocumentMut, _> = text.parse();
+    let mut document = document.map_err(|error| format!("invalid TOML: {}", error.message()))?;
+    if let Some(servers) = document.get_mut(servers).and_then(Item::as_table_like_mut) {
+        servers.remove(name);
+    }
+    with_endings_of(text, document.to_string())
+}
+
+fn with_endings_of(text: &str, merged: String) -> Result<String, String> {
     // The parser normalizes line endings.
     let endings = (text.matches("\r\n").count(), text.matches('\n').count());
     match endings {
@@ -41,7 +54,10 @@ fn fill(document: &mut DocumentMut, change: &Change) -> Result<(), String> {
     let mut without_header = Table::new();
     without_header.set_implicit(true);
     let servers = table(document.as_table_mut(), change.servers, Item::Table(without_header))?;
-    let entry = table(servers, NAME, new)?;
+    let entry = table(servers, change.name, new)?;
+    for field in &change.removed {
+        entry.remove(field);
+    }
     for field in &change.fields {
         let new = item(&field.value)?;
         match entry.get_mut(field.key).and_then(Item::as_value_mut) {

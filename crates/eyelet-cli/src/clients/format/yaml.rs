@@ -3,7 +3,7 @@
 use saphyr::{LoadableYamlNode as _, Scalar, Yaml};
 use serde_json::{Map, Value};
 
-use crate::clients::entry::{Change, NAME};
+use crate::clients::entry::Change;
 
 pub(super) fn read(text: &str) -> Result<Value, String> {
     let documents = Yaml::load_from_str(text).map_err(|error| format!("invalid YAML: {error}"))?;
@@ -40,7 +40,7 @@ fn value(yaml: &Yaml) -> Result<Value, String> {
 
 /// Values are written as JSON, which is valid YAML.
 pub(super) fn snippet(change: &Change) -> String {
-    let mut text = format!("{}:\n  {NAME}:\n", change.servers);
+    let mut text = format!("{}:\n  {}:\n", change.servers, change.name);
     for field in &change.fields {
         text.push_str(&format!("    {}: {}\n", field.key, field.value));
     }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::gitignore::Gitignore;
+use ignore::overrides::Override;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use crate::context::TurnContext;
@@ -21,7 +22,9 @@ use crate::fs::directory::Directory;
 use crate::paths::confined_path::{OpenAs, OpenFailure};
 use crate::search::entry_names::EntryNames;
 use crate::search::ignore::git_excludes;
-use crate::search::ignore::rules::{self, MAX_COST, OwnRules, Position, RuleFiles, RuleLevel};
+use crate::search::ignore::rules::{
+    self, Ignored, MAX_COST, OwnRules, Position, RuleFiles, RuleLevel, Rules,
+};
 
 const RGIGNORE: &str = ".rgignore";
 const IGNORE: &str = ".ignore";
@@ -54,8 +57,22 @@ impl<'t> RuleLoader<'t> {
         RuleLoader { turn, cwd }
     }
 
+    /// The rules of a search in `top`, without those of `top` itself and below.
+    pub(crate) fn load(&self, ignored: Ignored, include: Override, top: &Path) -> Rules {
+        let (base, above, global) = match ignored {
+            Ignored::Show => (None, RuleLevel::none(), Gitignore::empty()),
+            Ignored::Skip => {
+                let base = std::fs::canonicalize(top).ok();
+                let above =
+                    base.as_deref().map_or_else(RuleLevel::none, |base| self.load_above(base));
+                (base, above, self.load_global())
+            }
+        };
+        Rules { ignored, include, above, global, top: top.to_owned(), base }
+    }
+
     /// The user's global excludes.
-    pub(crate) fn load_global(&self) -> Gitignore {
+    fn load_global(&self) -> Gitignore {
         git_excludes::excludes_path(&self.turn.environment, |path, most| {
             read(open_by_path(&self.turn.cwd.join(path))?, most)
         })
@@ -64,7 +81,7 @@ impl<'t> RuleLoader<'t> {
     }
 
     /// The rules of all directories above `base`, a path without symlinks.
-    pub(crate) fn load_above(&self, base: &Path) -> Arc<RuleLevel> {
+    fn load_above(&self, base: &Path) -> Arc<RuleLevel> {
         let mut folders: Vec<_> = base.ancestors().skip(1).collect();
         folders.reverse();
         folders.into_iter().fold(RuleLevel::none(), |level, folder| {
@@ -116,13 +133,13 @@ impl<'t> RuleLoader<'t> {
     }
 
     fn open_confined(&self, path: PathBuf) -> Option<File> {
-        self.turn.confine(path)?.open_file().ok()
+        self.turn.confine(path)?.open_regular().ok()
     }
 
     /// Opens a file above the search path: confined if it is inside the roots, by path otherwise.
     fn open_above(&self, path: &Path) -> Option<File> {
         match self.turn.confine(path.to_owned()) {
-            Some(confined) => confined.open_file().ok(),
+            Some(confined) => confined.open_regular().ok(),
             None => open_by_path(path),
         }
     }

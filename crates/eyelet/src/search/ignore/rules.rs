@@ -13,6 +13,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::error::ToolError;
+use crate::names::{named, named_argument};
 use crate::text::entry_tree::EntryKind;
 
 /// The most that all ignore files for one directory may cost, including those of its parents. A
@@ -30,10 +31,27 @@ const WILDCARD_BYTE_COST: usize = 16;
 /// The glob parser is recursive, so it gets no deeper nesting than this.
 const MAX_NESTED_BRACES: usize = 500;
 
+/// Whether entries that an ignore rule excludes are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ignored {
+    /// Ignore rules do not apply.
+    Show,
+    /// Ignore rules apply.
+    Skip,
+}
+
+named!(Ignored, "treatment of ignored entries", { Show = "show", Skip = "skip" });
+named_argument!(Ignored);
+
 /// The rules of a whole search.
 pub(crate) struct Rules {
+    /// Whether the rules apply. If not, only `.git` is skipped.
+    pub(crate) ignored: Ignored,
     /// The globs of `include`.
     pub(crate) include: Override,
+    /// The rules of the directories above the search path.
+    pub(crate) above: Arc<RuleLevel>,
     /// The user's global excludes.
     pub(crate) global: Gitignore,
     /// The search path as given.
@@ -71,28 +89,52 @@ pub(crate) struct RuleFiles {
     pub(crate) exclude: Gitignore,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Skip,
     Keep,
 }
 
+/// Why an entry is skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SkipReason {
+    /// An ignore rule excludes it.
+    Ignored,
+    /// It is hidden, or `include` leaves it out.
+    Other,
+}
+
 impl Rules {
-    /// Whether to skip the entry `path`. `level` has the rules of its directory.
-    pub(crate) fn skip(&self, level: &RuleLevel, path: &Path, kind: EntryKind) -> bool {
+    /// Why to skip the entry `path` of a search, if so. `level` has the rules of its directory.
+    pub(crate) fn skip(
+        &self,
+        level: &RuleLevel,
+        path: &Path,
+        kind: EntryKind,
+    ) -> Option<SkipReason> {
+        if self.ignored == Ignored::Show {
+            return is_git(path).then_some(SkipReason::Other);
+        }
+        let included = self.include.matched(path, kind == EntryKind::Directory);
+        match verdict_from(included) {
+            Some(Verdict::Skip) => return Some(SkipReason::Other),
+            Some(Verdict::Keep) => return None,
+            None => {}
+        }
         match self.verdict(level, path, kind) {
-            Some(Verdict::Skip) => true,
-            Some(Verdict::Keep) => false,
-            None => is_dot_file(path),
+            Some(Verdict::Keep) => None,
+            Some(Verdict::Skip) if !is_dot_file(path) => Some(SkipReason::Ignored),
+            Some(Verdict::Skip) => Some(SkipReason::Other),
+            None => is_dot_file(path).then_some(SkipReason::Other),
         }
     }
 
+    /// Whether an ignore rule excludes the entry `path` from a listing, which shows hidden entries.
+    pub(crate) fn exclude(&self, level: &RuleLevel, path: &Path, kind: EntryKind) -> bool {
+        self.verdict(level, path, kind) == Some(Verdict::Skip)
+    }
+
     fn verdict(&self, level: &RuleLevel, path: &Path, kind: EntryKind) -> Option<Verdict> {
-        if let Some(verdict) =
-            verdict_from(self.include.matched(path, kind == EntryKind::Directory))
-        {
-            return Some(verdict);
-        }
         let mut verdicts =
             Verdicts { past_repository: !level.in_repository, ..Verdicts::default() };
         let mut resolved: Option<PathBuf> = None;
@@ -172,9 +214,18 @@ fn verdict_from<T>(matched: Match<T>) -> Option<Verdict> {
 
 /// Whether ripgrep treats the entry as hidden. A name that ends in a dot is not, there.
 fn is_dot_file(path: &Path) -> bool {
-    let path = path.as_os_str().as_bytes();
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    let name = last_name(path);
     name.first() == Some(&b'.') && name.last() != Some(&b'.')
+}
+
+/// Whether the entry is git's own directory, or the file that points to it.
+pub(crate) fn is_git(path: &Path) -> bool {
+    last_name(path) == b".git"
+}
+
+fn last_name(path: &Path) -> &[u8] {
+    let path = path.as_os_str().as_bytes();
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
 impl RuleLevel {
@@ -282,12 +333,15 @@ pub(crate) fn cost(bytes: &[u8]) -> usize {
     bytes.split(|byte| *byte == b'\n').map(line_cost).sum()
 }
 
-/// Compiles `include` for paths below `directory`. Errors of the glob parser are ripgrep's.
-pub(crate) fn include(directory: &Path, glob: Option<&str>) -> Result<Override, ToolError> {
-    let Some(glob) = glob else { return Ok(Override::empty()) };
+/// Compiles the glob `argument` for paths below `directory`. Errors of the glob parser are ripgrep's.
+pub(crate) fn compile_glob(
+    argument: &str,
+    glob: &str,
+    directory: &Path,
+) -> Result<Override, ToolError> {
     if nested_braces(glob) > MAX_NESTED_BRACES {
         return Err(ToolError::invalid_input(format!(
-            "include must not nest braces deeper than {MAX_NESTED_BRACES} levels"
+            "{argument} must not nest braces deeper than {MAX_NESTED_BRACES} levels"
         )));
     }
     let mut builder = OverrideBuilder::new(directory);

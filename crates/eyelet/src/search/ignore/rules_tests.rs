@@ -2,7 +2,7 @@ use std::path::Path;
 
 use ignore::Match;
 
-use super::{MAX_COST, cost, include, is_dot_file, nested_braces, parse};
+use super::{MAX_COST, compile_glob, cost, is_dot_file, nested_braces, parse};
 
 #[test]
 fn dot_files_start_but_do_not_end_with_a_dot() {
@@ -33,6 +33,6 @@ fn the_cost_limit_allows_100000_plain_rules_but_not_wildcards() {
 fn braces_are_counted_by_depth() {
     assert_eq!(nested_braces("{a,{b,c}}{d}"), 2);
     assert_eq!(nested_braces("}}{"), 1);
-    assert!(include(Path::new("/"), Some(&"{".repeat(501))).is_err());
-    assert!(include(Path::new("/"), Some("#comment")).unwrap().is_empty());
+    assert!(compile_glob("include", &"{".repeat(501), Path::new("/")).is_err());
+    assert!(compile_glob("include", "#comment", Path::new("/")).unwrap().is_empty());
 }

@@ -1,0 +1,22 @@
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+
+#[test]
+fn only_a_directory_of_this_user_counts_as_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let closed = folder.path().join("closed");
+    fs::create_dir_all(closed.join("in/it")).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
+    // Root can enter it.
+    let expected = (!geteuid().is_root()).then(|| closed.clone());
+    assert_eq!(closed_folder(&closed.join("in/it")).filter(|found| *found == closed), expected);
+    assert_eq!(closed_folder(&closed), Some(closed.clone()));
+    assert!(is_closed(&closed) && !is_closed(folder.path()));
+    fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
+    // Not of this user, or not a directory.
+    for path in ["/root/.ssh/missing", "/proc/1/fd/missing", "/dev/null"] {
+        assert_eq!(closed_folder(Path::new(path)), None, "{path}");
+    }
+}

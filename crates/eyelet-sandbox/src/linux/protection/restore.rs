@@ -1,0 +1,218 @@
+//! Restores a protected path from its record. The version that stood there becomes a conflict copy.
+//!
+//! A restored file replaces the other one by a rename, so that a process that has the other one open cannot write to it.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::conflicts::{self, SetAside, conflict_name, lacks_space, or_delete, set_aside};
+use super::entry::{Entry, Room, remove};
+use super::folders::{enter, make_accessible};
+
+/// What became of the version that was replaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Replaced {
+    /// Where it is; none if there was none or it had the same content.
+    pub(super) copy: Option<PathBuf>,
+    /// How many older copies were removed for it.
+    pub(super) removed: u32,
+    /// Whether it, or a part of it, was deleted because the disk is full.
+    pub(super) is_deleted: bool,
+    /// In a folder: the only path in it that differed.
+    pub(super) changed: Option<PathBuf>,
+}
+
+impl Replaced {
+    pub(super) fn at(path: &Path, aside: SetAside) -> Self {
+        let is_deleted = aside.name.is_none();
+        let copy = aside.name.map(|name| path.with_file_name(name));
+        Replaced { copy, removed: aside.removed, is_deleted, changed: None }
+    }
+}
+
+/// Restores `name` of the folder `parent`, which has the path `path`.
+pub(super) fn restore(
+    parent: &OwnedFd,
+    name: &OsStr,
+    path: &Path,
+    recorded: Option<&Entry>,
+) -> io::Result<Replaced> {
+    make_accessible(parent);
+    let now = Entry::take(parent, name, None, &mut Room::new())?;
+    match (now, recorded) {
+        (None, None) => Ok(Replaced::default()),
+        (Some(_), None) => {
+            let aside = set_aside(parent, name, parent, &conflict_name(name));
+            or_delete(aside, parent, name).map(|aside| Replaced::at(path, aside))
+        }
+        (Some(_), Some(recorded)) if recorded.is_folder() && enter(parent, name)?.is_some() => {
+            let replaced = Replaced::default();
+            let mut merge = Merge { beside: parent, name, path, replaced, changed: Vec::new() };
+            if let Some(folder) = enter(parent, name)? {
+                merge.folder(&folder, recorded, &mut Vec::new())?;
+            }
+            let is_only = merge.changed.len() == 1;
+            merge.replaced.changed = merge.changed.pop().filter(|_| is_only);
+            Ok(merge.replaced)
+        }
+        (now, Some(recorded)) => {
+            let base = conflict_name(name);
+            let aside = replace(parent, name, now.as_ref(), recorded, |other| {
+                or_delete(set_aside(parent, other, parent, &base), parent, other)
+            })?;
+            Ok(aside.map_or(Replaced::default(), |aside| Replaced::at(path, aside)))
+        }
+    }
+}
+
+/// Creates the recorded version under another name and renames it. `keep` gets the name that the other version has
+/// then.
+fn replace(
+    parent: &OwnedFd,
+    name: &OsStr,
+    now: Option<&Entry>,
+    recorded: &Entry,
+    keep: impl FnOnce(&OsStr) -> io::Result<SetAside>,
+) -> io::Result<Option<SetAside>> {
+    let temporary = temporary_name()?;
+    let create = || {
+        recorded.create(parent, &temporary).inspect_err(|_| {
+            let _ = remove(parent, &temporary);
+        })
+    };
+    match create() {
+        Err(error) if lacks_space(&error) && now.is_some() => {
+            // Without space for both, the other version goes first: it may be a plant.
+            remove(parent, name)?;
+            create()?;
+            renameat_with(parent, &temporary, parent, name, RenameFlags::NOREPLACE)?;
+            return Ok(Some(SetAside { name: None, removed: 0 }));
+        }
+        created => created?,
+    }
+    let flags = if now.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    match renameat_with(parent, &temporary, parent, name, flags) {
+        Ok(()) => match now {
+            None => Ok(None),
+            // Only its mode was changed.
+            Some(now) if now.has_content_of(recorded) => remove(parent, &temporary).map(|()| None),
+            Some(_) => keep(&temporary).map(Some),
+        },
+        Err(error) => {
+            let _ = remove(parent, &temporary);
+            match (error, now) {
+                (Errno::BUSY, Some(now)) if now.is_file() && recorded.is_file() => {
+                    let aside = match now.create(parent, &temporary) {
+                        Err(error) if lacks_space(&error) => {
+                            let _ = remove(parent, &temporary);
+                            SetAside { name: None, removed: 0 }
+                        }
+                        created => created.and_then(|()| keep(&temporary))?,
+                    };
+                    recorded.write_in_place(parent, name)?;
+                    Ok(Some(aside))
+                }
+                (error, _) => Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Restores the entries of a folder, one by one: other ones move to a folder beside it, because programs would load
+/// them inside.
+struct Merge<'a> {
+    beside: &'a OwnedFd,
+    name: &'a OsStr,
+    path: &'a Path,
+    replaced: Replaced,
+    /// What differed, at most two paths.
+    changed: Vec<PathBuf>,
+}
+
+impl Merge<'_> {
+    fn folder(
+        &mut self,
+        folder: &OwnedFd,
+        recorded: &Entry,
+        below: &mut Vec<OsString>,
+    ) -> io::Result<()> {
+        make_accessible(folder);
+        for name in super::folders::names(folder)? {
+            if recorded.entry(&name).is_none() {
+                self.note(&name, below);
+                let aside = self.keep(folder, &name, &name, below);
+                self.add(&or_delete(aside, folder, &name)?);
+            }
+        }
+        for (name, recorded) in recorded.entries() {
+            let now = Entry::take(folder, name, Some(recorded), &mut Room::new())?;
+            if now.as_ref() == Some(recorded) {
+                continue;
+            }
+            match enter(folder, name)?.filter(|_| recorded.is_folder()) {
+                Some(own) => {
+                    below.push(name.to_owned());
+                    self.folder(&own, recorded, below)?;
+                    below.pop();
+                }
+                None => {
+                    self.note(name, below);
+                    let aside = replace(folder, name, now.as_ref(), recorded, |other| {
+                        or_delete(self.keep(folder, other, name, below), folder, other)
+                    })?;
+                    if let Some(aside) = aside {
+                        self.add(&aside);
+                    }
+                }
+            }
+        }
+        let own = Entry::take(folder, OsStr::new("."), None, &mut Room::new())?;
+        match own.is_some_and(|own| own.has_mode_of(recorded)) {
+            true => Ok(()),
+            false => {
+                let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+                recorded.set_attributes(rustix::fs::openat(folder, c".", flags, Mode::empty())?)
+            }
+        }
+    }
+
+    fn add(&mut self, aside: &SetAside) {
+        self.replaced.removed += aside.removed;
+        self.replaced.is_deleted |= aside.name.is_none();
+    }
+
+    /// Notes that an entry differs.
+    fn note(&mut self, name: &OsStr, below: &[OsString]) {
+        if self.changed.len() < 2 {
+            let folder = below.iter().fold(self.path.to_owned(), |path, step| path.join(step));
+            self.changed.push(folder.join(name));
+        }
+    }
+
+    /// Moves an entry to the folder beside the protected one.
+    fn keep(
+        &mut self,
+        from: &OwnedFd,
+        name: &OsStr,
+        own_name: &OsStr,
+        below: &[OsString],
+    ) -> io::Result<SetAside> {
+        let (mut to, conflict) = conflicts::folder(self.beside, &conflict_name(self.name))?;
+        for step in below {
+            (to, _) = conflicts::folder(&to, step)?;
+        }
+        self.replaced.copy = Some(self.path.with_file_name(conflict));
+        set_aside(from, name, &to, own_name)
+    }
+}
+
+/// A name that nobody has.
+fn temporary_name() -> io::Result<OsString> {
+    let random = getrandom::u64().map_err(io::Error::other)?;
+    Ok(OsString::from(format!(".eyelet-restore-{random:016x}")))
+}

@@ -1,0 +1,109 @@
+//! Attacks that make a restore fail, or that hide a repository from the next session.
+
+use std::fs;
+
+use eyelet::Tool as _;
+use eyelet::tools::{Bash, BashArgs};
+use eyelet_sandbox::Tier;
+
+use crate::planted_settings::{BOTH, repositories, run, user_git};
+use crate::supervision::session;
+
+/// A path of 1,900 folders, deeper than the number of files that a process may open.
+const DEEP: &str = "$(printf 'd/%.0s' $(seq 1900))";
+
+#[test]
+fn a_deep_conflict_copy_does_not_stop_the_restore() {
+    for tier in BOTH {
+        let workspace = repositories();
+        let turn = session(&workspace, tier);
+        for command in [
+            format!("mkdir -p .mcp.json.eyelet-conflict/{DEEP}; echo evil > .mcp.json"),
+            format!("mkdir -p .vscode/{DEEP}; echo evil > .vscode/tasks.json"),
+            "true".to_owned(),
+        ] {
+            run(&turn, &command);
+            assert!(!workspace.at(".mcp.json").exists(), "{tier:?}");
+            assert!(!workspace.at(".vscode").exists(), "{tier:?}");
+        }
+    }
+}
+
+#[test]
+fn a_deep_protected_folder_does_not_disable_the_protection() {
+    // The second tier cannot restore such a folder, and refuses commands.
+    for tier in BOTH {
+        let workspace = repositories();
+        fs::create_dir_all(workspace.at(&format!(".claude/{}", "d/".repeat(60)))).unwrap();
+        let turn = session(&workspace, tier);
+        let command = "echo evil > .mcp.json; echo evil > .claude/settings.json";
+        let report = Bash.run(BashArgs::new(command), &turn);
+        assert!(!workspace.at(".mcp.json").exists(), "{tier:?}: {report:?}");
+        assert!(!workspace.at(".claude/settings.json").exists(), "{tier:?}: {report:?}");
+        if let Err(error) = report {
+            assert!(error.message.contains("/.claude: "), "{tier:?}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn names_of_255_bytes_do_not_stop_the_restore() {
+    let long = "x".repeat(255);
+    for tier in BOTH {
+        let workspace = repositories();
+        user_git(&workspace, &["init", "-q", &long]);
+        fs::create_dir_all(workspace.at(".git/hooks")).unwrap();
+        let turn = session(&workspace, tier);
+        // The third restore of a path kills the command.
+        for content in ["evil", "evil, too"] {
+            let report = run(&turn, &format!("echo {content} > t; mv t .git/hooks/{long}"));
+            assert!(!workspace.at(&format!(".git/hooks/{long}")).exists(), "{tier:?} {report:?}");
+            // In the first tier, the write fails.
+            if tier == Tier::Landlock {
+                let copies = fs::read_dir(workspace.at(".git/hooks.eyelet-conflict")).unwrap();
+                let texts = copies.map(|copy| fs::read_to_string(copy.unwrap().path()).unwrap());
+                assert!(texts.into_iter().any(|text| text.trim() == content), "{report:?}");
+            }
+        }
+        // The first tier does not let commands rename it.
+        let report = run(&turn, &format!("mv {long} away; mkdir {long}; echo evil > {long}/.git"));
+        assert!(workspace.at(&format!("{long}/.git/HEAD")).exists(), "{tier:?} {report:?}");
+    }
+}
+
+#[test]
+fn renamed_folders_in_renamed_folders_are_moved_back() {
+    for tier in BOTH {
+        let workspace = repositories();
+        user_git(&workspace, &["init", "-q", "a/b/c/d"]);
+        let attack = "mv a/b/c/d a/b/c/z; mv a/b/c a/b/y; mv a/b a/x; mv a w; \
+                      echo evil >> w/x/y/z/.git/config; true";
+        let report = run(&session(&workspace, tier), attack);
+        assert!(workspace.at("a/b/c/d/.git/HEAD").exists(), "{tier:?} {report:?}");
+        assert!(!crate::planted_settings::has_plant(&workspace, "a/b/c/d/.git"), "{tier:?}");
+    }
+}
+
+#[test]
+fn a_repository_that_a_command_broke_stays_protected_in_the_next_session() {
+    for tier in BOTH {
+        let workspace = repositories();
+        user_git(&workspace, &["init", "-q", "--bare", "mirror.git"]);
+        run(&session(&workspace, tier), "mv mirror.git/HEAD mirror.git/H");
+        let plant = "echo evil >> mirror.git/config; echo evil > mirror.git/hooks/pre-commit; \
+                     mv mirror.git/H mirror.git/HEAD";
+        run(&session(&workspace, tier), plant);
+        assert!(!crate::planted_settings::has_plant(&workspace, "mirror.git"), "{tier:?}");
+    }
+}
+
+#[test]
+fn the_top_of_a_work_tree_does_not_become_a_bare_repository() {
+    for tier in BOTH {
+        let workspace = repositories();
+        let plant = "mv .git/HEAD .git/H; echo ref: refs/heads/main > HEAD; mkdir objects refs; \
+                     printf '[core]\n\tworktree = .\n\tfsmonitor = evil\n' > config";
+        run(&session(&workspace, tier), plant);
+        assert!(!workspace.at("HEAD").exists(), "{tier:?}");
+    }
+}

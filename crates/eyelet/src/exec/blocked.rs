@@ -1,0 +1,229 @@
+//! Finds out what the sandbox refused to a command.
+//!
+//! Refusals that the supervisor counted are certain. Everything else is a guess from the output of the command.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::Access;
+
+use crate::context::TurnContext;
+use crate::error::{Hint, Permission};
+use crate::exec::run_command::{CommandEnd, CommandOutcome};
+use crate::exec::sandbox_facts::SandboxFacts;
+use crate::protected_paths::PROTECTED_PATHS;
+use crate::sandbox_policy::SandboxPolicy;
+use crate::text::blocked::{Blocked, BlockedAction, Certainty, summarize};
+use crate::text::blocked_change;
+use crate::text::command_reply::{MAX_NOTED_PATH_BYTES, StreamReport};
+use crate::text::escape;
+use crate::text::http_refusal;
+use crate::text::stderr_clues::{self, Clue, Refuses};
+use crate::text::truncate;
+
+/// What the supervisor protects in each repository.
+const GIT_PATHS: &[&str] = &[".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks"];
+/// Nobody stores files there.
+const SYSTEM: &[&str] = &["/dev", "/proc", "/sys"];
+/// How many different paths of the output are examined.
+const MAX_PATHS: usize = 100;
+
+/// What the sandbox refused, and what would allow it.
+#[derive(Default)]
+pub(crate) struct Findings {
+    pub(crate) entries: Vec<Blocked>,
+    /// How many more there are.
+    pub(crate) more: u64,
+    pub(crate) hint: Option<Hint>,
+}
+
+/// What the sandbox refused to `command`, which ran in `cwd`. Nothing if the command succeeded, except for a
+/// checkout: git reports success although it left a file as it was.
+pub(crate) fn find(
+    outcome: &CommandOutcome,
+    command: &str,
+    cwd: &Path,
+    turn: &TurnContext,
+) -> Findings {
+    let Some(sandbox) = &outcome.sandbox else { return Findings::default() };
+    let checkout = blocked_checkout(outcome, command, turn);
+    if matches!(outcome.end, CommandEnd::Exited(0)) {
+        return Findings { entries: checkout.into_iter().collect(), ..Findings::default() };
+    }
+    let mut entries: Vec<Blocked> = checkout.into_iter().chain(outcome.blocked.clone()).collect();
+    let mut allow: Vec<Permission> = Vec::new();
+    for clue in clues(outcome, command, sandbox.refuses) {
+        match clue {
+            Clue::Connect if sandbox.has_network => {}
+            Clue::Connect => entries.push(Blocked::connect(None, Certainty::Probable, 1)),
+            Clue::Write(path) => {
+                let place = Place { sandbox, cwd, turn };
+                if let Some((action, permission)) = place.blocked_write(path) {
+                    allow.extend(permission);
+                    entries.push(Blocked::probably(action));
+                }
+            }
+        }
+    }
+    let refusals = texts(outcome, command).filter_map(http_refusal::find);
+    for status in refusals.filter(|_| sandbox.has_network) {
+        allow.push(Permission::Token);
+        entries.push(Blocked::probably(BlockedAction::Credentials { status }));
+    }
+    let is_connect = |entry: &Blocked| matches!(entry.action, BlockedAction::Connect { .. });
+    if entries.iter().any(is_connect) {
+        allow.insert(
+            0,
+            match sandbox.refuses {
+                Refuses::ByMounts => Permission::Hosts,
+                Refuses::ByRules => Permission::Network,
+            },
+        );
+    }
+    let mut seen = Vec::new();
+    allow.retain(|one| {
+        !seen.contains(one) && {
+            seen.push(*one);
+            true
+        }
+    });
+    let (entries, more) = summarize(entries);
+    Findings { entries, more, hint: (!allow.is_empty()).then_some(Hint::Allow(allow)) }
+}
+
+/// What is shown of stderr, and of stdout if the command sends its stderr there.
+fn texts<'o>(outcome: &'o CommandOutcome, command: &str) -> impl Iterator<Item = &'o str> {
+    let is_joined = ["2>&1", "&>", "|&"].iter().any(|words| command.contains(words));
+    let streams = [Some(&outcome.stderr), is_joined.then_some(&outcome.stdout)];
+    let texts = streams.into_iter().flatten().flat_map(|one| [Some(one.text()), one.tail()]);
+    texts.flatten()
+}
+
+/// The clues in the output.
+fn clues<'o>(outcome: &'o CommandOutcome, command: &str, refuses: Refuses) -> Vec<Clue<'o>> {
+    let clues = texts(outcome, command).flat_map(|text| stderr_clues::find(text, refuses));
+    let mut paths = BTreeMap::new();
+    clues
+        .filter(|clue| match clue {
+            Clue::Connect => true,
+            Clue::Write(path) => {
+                let number = paths.len();
+                *paths.entry(*path).or_insert(number) < MAX_PATHS
+            }
+        })
+        .collect()
+}
+
+/// Where paths in the output of a command lead.
+struct Place<'a> {
+    sandbox: &'a SandboxFacts,
+    cwd: &'a Path,
+    turn: &'a TurnContext,
+}
+
+impl Place<'_> {
+    /// What the sandbox refused if a write to `path` failed, and what would allow it. None if the sandbox is not
+    /// the reason.
+    fn blocked_write(&self, path: &str) -> Option<(BlockedAction, Option<Permission>)> {
+        let home = self.turn.environment.get("HOME").map(Path::new);
+        let path = match (path.strip_prefix("~/"), home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => self.cwd.join(path),
+        };
+        let path = normalized(&path);
+        let mut roots = self.turn.roots().chain([self.turn.cwd()]);
+        let below_root = roots.find_map(|root| path.strip_prefix(root).ok());
+        if self.sandbox.is_writable(&path) {
+            let path = below_root.filter(|below| is_protected(below))?;
+            return Some((BlockedAction::Change { path: shown(path) }, None));
+        }
+        let is_hidden = self.sandbox.hidden.iter().any(|hidden| path.starts_with(hidden));
+        let is_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
+        if is_hidden || is_system || !is_writable_by_user(&path) {
+            return None;
+        }
+        let is_read_only = self.turn.sandbox() == SandboxPolicy::ReadOnly;
+        let permission = match below_root {
+            Some(_) if is_read_only => Permission::WriteRoots,
+            Some(_) | None => Permission::Write,
+        };
+        let below_home = home.and_then(|home| path.strip_prefix(home).ok());
+        let path = match below_home {
+            Some(below) => format!("~/{}", shown(below)),
+            None => shown(&path),
+        };
+        Some((BlockedAction::Write { path }, Some(permission)))
+    }
+}
+
+/// Whether the path is protected, given relative to a root. Each work tree below has such paths too.
+fn is_protected(below: &Path) -> bool {
+    let mut rest = below.components();
+    loop {
+        let protected = PROTECTED_PATHS.iter().chain(GIT_PATHS);
+        if protected.into_iter().any(|path| rest.as_path().starts_with(path)) {
+            return true;
+        }
+        if rest.next().is_none() {
+            return false;
+        }
+    }
+}
+
+/// Whether the user could write to the path, or create it, without the sandbox.
+fn is_writable_by_user(path: &Path) -> bool {
+    let existing = path.ancestors().find(|path| path.symlink_metadata().is_ok());
+    existing.is_some_and(|path| rustix::fs::access(path, Access::WRITE_OK).is_ok())
+}
+
+/// Without `.` and `..`. Symlinks do not matter for a guess.
+fn normalized(path: &Path) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                whole.pop();
+            }
+            Component::CurDir => {}
+            other @ (Component::RootDir | Component::Normal(_) | Component::Prefix(_)) => {
+                whole.push(other);
+            }
+        }
+    }
+    whole
+}
+
+fn shown(path: &Path) -> String {
+    let shown = escape::name(path.as_os_str());
+    truncate::at_most(&shown, MAX_NOTED_PATH_BYTES).to_owned()
+}
+
+/// The settings file that a checkout could not change. Git reports success all the same, and regards the file
+/// as changed.
+fn blocked_checkout(
+    outcome: &CommandOutcome,
+    command: &str,
+    turn: &TurnContext,
+) -> Option<Blocked> {
+    if turn.sandbox() != SandboxPolicy::WorkspaceWrite {
+        return None;
+    }
+    let CommandOutcome { stderr, reverted, .. } = outcome;
+    let (certainty, path) = match change_in(stderr) {
+        Some(path) => (Certainty::Probable, escape::text(path)),
+        None => {
+            let restored = reverted.iter().find(|entry| entry.is_restored_setting())?;
+            let is_git = command.contains("git");
+            let mut roots = turn.roots();
+            let below = roots.find_map(|root| restored.path.strip_prefix(root).ok());
+            (Certainty::Certain, escape::name(below.filter(|_| is_git)?.as_os_str()))
+        }
+    };
+    let path = truncate::at_most(&path, MAX_NOTED_PATH_BYTES).to_owned();
+    Some(Blocked { action: BlockedAction::Checkout { path }, certainty, count: 1 })
+}
+
+fn change_in(stderr: &StreamReport) -> Option<&str> {
+    let texts = [Some(stderr.text()), stderr.tail()];
+    texts.into_iter().flatten().find_map(|text| blocked_change::find(text, PROTECTED_PATHS))
+}

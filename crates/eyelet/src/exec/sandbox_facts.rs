@@ -1,0 +1,29 @@
+//! How a command was sandboxed, as far as a report has to know it.
+
+use std::path::{Path, PathBuf};
+
+use crate::text::stderr_clues::Refuses;
+
+/// How a command was sandboxed.
+pub(crate) struct SandboxFacts {
+    pub(crate) refuses: Refuses,
+    /// Whether the command could use the network.
+    pub(crate) has_network: bool,
+    /// The directories that it could write to.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Directories in them that it could only read.
+    pub(crate) read_only: Vec<PathBuf>,
+    /// Denied paths.
+    pub(crate) hidden: Vec<PathBuf>,
+}
+
+impl SandboxFacts {
+    /// Whether the command could write to this path, as far as directories decide it: the innermost one counts.
+    pub(crate) fn is_writable(&self, path: &Path) -> bool {
+        let depth = |folders: &[PathBuf]| {
+            let around = folders.iter().filter(|folder| path.starts_with(folder));
+            around.map(|folder| folder.components().count()).max()
+        };
+        depth(&self.writable) > depth(&self.read_only)
+    }
+}

@@ -1,0 +1,22 @@
+use super::find;
+
+const PROTECTED: &[&str] = &[".vscode", ".mcp.json"];
+
+#[test]
+fn the_file_that_git_could_not_change_is_found() {
+    for (stderr, expected) in [
+        (
+            "error: unable to unlink old '.vscode/settings.json': Read-only file system\nSwitched",
+            Some(".vscode/settings.json"),
+        ),
+        ("error: unable to unlink old '.mcp.json': Device or resource busy", Some(".mcp.json")),
+        ("error: unable to create file .vscode/x: Read-only file system", Some(".vscode/x")),
+        ("error: unable to unlink old '.vscode/x': Permission denied", None),
+        ("error: unable to unlink old 'src/.vscode/x': Read-only file system", None),
+        ("error: unable to unlink old '.vscodes': Read-only file system", None),
+        ("Switched to branch 'main'", None),
+        ("", None),
+    ] {
+        assert_eq!(find(stderr, PROTECTED), expected, "{stderr}");
+    }
+}
