@@ -13,12 +13,13 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, set_child_subreaper,
     set_parent_process_death_signal, setsid,
 };
+use serde::de::DeserializeOwned;
 
 use super::covers::Covers;
 use super::file_id::FileId;
 use super::init::{Init, Order, Setup, StopRequest, release_outputs, report, stop_request};
 use super::memory::MemoryWatch;
-use super::protection::{self, Protection};
+use super::protection::{self, Protection, init_gone};
 use super::setup_failure::SetupFailure;
 use super::sys::{self, Forked};
 use super::{descendants, namespaces, network_namespace, resolve};
@@ -290,9 +291,8 @@ impl Running {
     /// Covers denied paths again that were replaced.
     fn cover(&mut self) -> io::Result<()> {
         for path in self.covers.as_mut().map(Covers::lost).transpose()?.unwrap_or_default() {
-            let sent = order(&self.channel, &Order::Cover(path.into()));
             // If the init process has exited, so has the command.
-            let Ok(covered) = sent.and_then(|()| read_framed(&self.channel)) else { break };
+            let Ok(covered) = ask(&self.channel, &Order::Cover(path.into())) else { break };
             let covered: Result<(), String> = covered;
             covered.map_err(io::Error::other)?;
         }
@@ -304,8 +304,8 @@ impl Running {
         let Some(protection) = &mut self.protection else { return Ok(None) };
         let channel = &self.channel;
         protection.on_change(&mut |path| {
-            order(channel, &Order::MountReadOnly(path.into()))?;
-            let mounted: Result<FileId, String> = read_framed(channel)?;
+            let mounted: Result<FileId, String> =
+                ask(channel, &Order::MountReadOnly(path.into())).map_err(|_| init_gone())?;
             mounted.map_err(io::Error::other)
         })
     }
@@ -314,6 +314,12 @@ impl Running {
 /// Sends an order to the init process.
 fn order(channel: &UnixStream, order: &Order) -> io::Result<()> {
     Ok(send_all(channel, &framed(order)?)?)
+}
+
+/// Sends an order to the init process, and waits for the answer.
+fn ask<T: DeserializeOwned>(channel: &UnixStream, what: &Order) -> io::Result<T> {
+    order(channel, what)?;
+    read_framed(channel)
 }
 
 /// Enters the first tier without a command, to find out whether the system allows it.

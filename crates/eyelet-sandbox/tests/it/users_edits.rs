@@ -99,6 +99,30 @@ fn remotes_and_branches_that_the_user_changes_during_commands_stay() {
     assert!(!workspace.at(".git/config.eyelet-conflict").exists());
 }
 
+#[test]
+fn a_command_that_ends_while_the_user_edits_is_not_killed() {
+    let workspace = repositories();
+    let turns = [(); 2].map(|()| session(&workspace, Tier::Namespaces));
+    let before = config(&workspace);
+    for round in 0..40 {
+        // The commands end somewhere among these edits.
+        let versions = (0..10).map(|number| {
+            format!("{before}[remote \"r{number}\"]\n\turl = https://example.org/{round}\n")
+        });
+        let reports = meanwhile(&workspace, &turns, WAIT, || {
+            fs::write(workspace.at("ended"), "").unwrap();
+            for version in versions {
+                fs::write(workspace.at(".git/config.lock"), version).unwrap();
+                fs::rename(workspace.at(".git/config.lock"), workspace.at(".git/config")).unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        });
+        for report in reports {
+            assert_eq!((report.exit_code, &report.killed), (0, &None), "{round}: {report:?}");
+        }
+    }
+}
+
 /// Python that plants a setting in `.git/config` as soon as the user replaces it; `attack` is called again and again.
 fn planter(attack: &str) -> String {
     format!(

@@ -10,6 +10,7 @@ use super::entry::{Entry, Room};
 use super::folders;
 use super::moved::{Search, Searched, create_path, put_back};
 use super::places::Place;
+use super::replaced::is_init_gone;
 use super::restore::{Replaced, restore};
 use super::store::{Lock, Record, Store};
 use crate::message::{Fate, Reverted};
@@ -238,6 +239,8 @@ impl Check<'_> {
                 let changed = replaced.changed.take();
                 self.report(changed.as_deref().unwrap_or(path), fate(replaced));
             }
+            // The last check of this command decides.
+            Err(error) if is_init_gone(&error) => return,
             Err(_) => self.report(path, Fate::Failed),
         }
         let now = milliseconds();

@@ -39,6 +39,7 @@ use self::places::Place;
 pub(super) use self::recorder::Mounts;
 use self::recorder::Recorder;
 use self::recover::{Recovered, recover};
+pub(super) use self::replaced::init_gone;
 use self::replaced::{Mount, ReplacedFiles};
 use self::store::Store;
 use self::users_changes::{UsersChanges, tops};

@@ -24,8 +24,19 @@ const GIT_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often to look whether it has.
 const GIT_LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Mounts a path read-only in the command's namespace, and returns which file it is.
+/// Mounts a path read-only in the command's namespace, and returns which file it is. Fails with [`init_gone`] if the
+/// command has just ended.
 pub(crate) type Mount<'a> = &'a mut dyn FnMut(&Path) -> io::Result<FileId>;
+
+/// The init process does not answer any more, because its command has ended.
+pub(crate) fn init_gone() -> io::Error {
+    io::ErrorKind::BrokenPipe.into()
+}
+
+/// Whether the error is [`init_gone`]. Nothing else in a check writes to a pipe or socket.
+pub(super) fn is_init_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
 
 /// The files that replaced those that were mounted before the command started, by path.
 #[derive(Debug, Default)]
