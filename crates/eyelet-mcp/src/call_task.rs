@@ -118,11 +118,15 @@ async fn report_progress(
     loop {
         tokio::time::sleep(PROGRESS_INTERVAL).await;
         let seconds = start.elapsed().as_secs();
-        let message = match progress.count() {
+        let mut message = match progress.count() {
             // The program `rg` reports no counts.
             0 => format!("{seconds} s"),
             count => format!("{count} {counts}, {seconds} s"),
         };
+        if let Some(line) = progress.last_line() {
+            message.push_str(": ");
+            message.push_str(&line);
+        }
         let report = ProgressNotificationParam::new(token.clone(), seconds as f64);
         // The transport notices a closed connection.
         let _ = context.peer.notify_progress(report.with_message(message)).await;

@@ -53,12 +53,11 @@ async fn run_sessions(session: Session, transport: StdioTransport) {
 async fn shut_down(server: &Server, transport: &StdioTransport, cause: Option<ConnectionEnd>) {
     let deadline = Instant::now() + SHUTDOWN_TIMEOUT;
     if cause == Some(ConnectionEnd::EndOfInput) {
-        let finished = tokio::select! {
-            finished = timeout(FINISH_TIMEOUT, transport.all_answered()) => finished.is_ok(),
-            _ = wait_for_signal() => false,
-        };
-        if finished {
-            return;
+        // The session has ended, and with it its jobs; a call may wait for one.
+        server.jobs.stop_all_sessions();
+        tokio::select! {
+            _ = timeout(FINISH_TIMEOUT, transport.all_answered()) => {}
+            _ = wait_for_signal() => {}
         }
     }
     server.cancel_calls(deadline).await;

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eyelet::{ToolDefinition, ToolRouter};
+use eyelet::{Jobs, ToolDefinition, ToolRouter, TurnContext};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
@@ -24,6 +24,8 @@ pub(crate) struct Server {
     pub(crate) tools: Vec<ToolDefinition>,
     pub(crate) pool: ThreadPool,
     pub(crate) in_flight: InFlight,
+    /// No jobs: each session has its own, which share the limits of this.
+    pub(crate) jobs: Jobs,
     /// Only over HTTP: a client cannot request metrics over stdio.
     pub(crate) metrics: Option<Metrics>,
 }
@@ -33,7 +35,7 @@ impl Server {
         options.turn.locate_programs();
         let tools = router.definitions_in(&options.turn);
         let (pool, in_flight) = (ThreadPool::new(), InFlight::default());
-        Server { options, router, tools, pool, in_flight, metrics: None }
+        Server { options, router, tools, pool, in_flight, jobs: Jobs::new(), metrics: None }
     }
 
     pub(crate) fn with_metrics(mut self) -> Self {
@@ -58,10 +60,18 @@ impl Server {
         served
     }
 
-    /// Cancels every call and waits until all have returned, at most until `deadline`.
+    /// The context of a new session, without roots.
+    pub(crate) fn session_context(&self) -> TurnContext {
+        let jobs = Arc::new(self.jobs.for_another_session());
+        self.options.turn.for_another_session().with_jobs(jobs)
+    }
+
+    /// Cancels every call, kills every job, and waits until all have ended, at most until `deadline`.
     pub(crate) async fn cancel_calls(&self, deadline: Instant) {
         self.in_flight.cancel_all();
-        while !self.in_flight.is_empty() && Instant::now() < deadline {
+        self.jobs.stop_all_sessions();
+        let is_idle = || self.in_flight.is_empty() && self.jobs.running_in_all_sessions() == 0;
+        while !is_idle() && Instant::now() < deadline {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }

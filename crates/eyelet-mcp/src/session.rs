@@ -63,15 +63,15 @@ const CLAUDE_DESKTOP_CALL: Duration = Duration::from_secs(230);
 #[derive(Clone)]
 pub(crate) struct Session {
     server: Arc<Server>,
-    own: Arc<OnceLock<OwnDirectories>>,
+    own: Arc<OnceLock<OwnContext>>,
     /// The context for calls, once the client's roots are known.
     turn: Arc<Mutex<Option<TurnContext>>>,
 }
 
-/// A context with directories that end with the session.
-struct OwnDirectories(TurnContext);
+/// A context with directories and jobs that end with the session.
+struct OwnContext(TurnContext);
 
-impl Drop for OwnDirectories {
+impl Drop for OwnContext {
     fn drop(&mut self) {
         self.0.end_session();
     }
@@ -89,7 +89,7 @@ impl Session {
         if extensions.get::<Parts>().is_some_and(is_alone) {
             return server;
         }
-        &self.own.get_or_init(|| OwnDirectories(server.for_another_session())).0
+        &self.own.get_or_init(|| OwnContext(self.server.session_context())).0
     }
 
     /// The context for a call, or `None` if the client must send its roots first.

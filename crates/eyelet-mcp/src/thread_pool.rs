@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use eyelet::limits::{MAX_COMMANDS, MAX_QUEUE, MAX_READS, MAX_WALKS};
+use eyelet::limits::{MAX_COMMANDS, MAX_JOB_WAITS, MAX_QUEUE, MAX_READS, MAX_WALKS};
 use eyelet::{CancelFlag, Load};
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -18,7 +18,12 @@ pub(crate) struct ThreadPool {
     reads: Arc<Lane>,
     walks: Arc<Lane>,
     commands: Arc<Lane>,
+    /// Calls that wait for a job; the tool limits their number.
+    waits: Arc<Lane>,
 }
+
+/// Calls that ask for jobs without waiting; the further ones take turns.
+const MAX_JOB_QUERIES: usize = 4;
 
 /// The queue of this kind is full.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,7 +47,12 @@ impl ThreadPool {
         let lane = |max_threads| {
             Arc::new(Lane { max_threads, queue: Mutex::default(), wake: Condvar::new() })
         };
-        ThreadPool { reads: lane(MAX_READS), walks: lane(MAX_WALKS), commands: lane(MAX_COMMANDS) }
+        ThreadPool {
+            reads: lane(MAX_READS),
+            walks: lane(MAX_WALKS),
+            commands: lane(MAX_COMMANDS),
+            waits: lane(MAX_JOB_WAITS + MAX_JOB_QUERIES),
+        }
     }
 
     /// Runs `work` as soon as a thread for `load` is free.
@@ -50,6 +60,7 @@ impl ThreadPool {
         match load {
             Load::Read => &self.reads,
             Load::Command => &self.commands,
+            Load::Wait => &self.waits,
             // Further kinds of load count as walks.
             Load::Walk | _ => &self.walks,
         }

@@ -21,7 +21,9 @@ pub enum Message {
     /// The network namespace refused this many connections and look-ups of names while the command ran. Sent at most
     /// once, when the command has ended.
     ConnectionsRefused(u64),
-    /// All processes of the command are gone; these protected paths were restored.
+    /// These protected paths were restored while the command runs.
+    Restored(Vec<Reverted>),
+    /// All processes of the command are gone; these protected paths were restored, those of earlier messages included.
     Gone(Vec<Reverted>),
     /// The session's network namespace was created. The handles came with this message: the namespace, the user
     /// namespace that owns it if there is one, and the sockets that listen in it.

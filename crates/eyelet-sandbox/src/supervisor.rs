@@ -186,6 +186,7 @@ impl Supervisor {
                     | Message::Killed(_)
                     | Message::ConnectionsRefused(_)
                     | Message::NetworkCreated { .. }
+                    | Message::Restored(_)
                     | Message::Gone(_),
                 )
                 | Received::Nothing => {}

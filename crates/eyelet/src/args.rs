@@ -96,6 +96,14 @@ pub fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>,
     deserializer.deserialize_any(NumberVisitor)
 }
 
+/// Parses an optional truth value: `true` and `"true"` are the same; `null` and a blank string are none.
+///
+/// # Errors
+/// If the value is not a truth value.
+pub fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    deserializer.deserialize_any(FlagVisitor)
+}
+
 /// Parses an optional string: blank and `null` are none.
 ///
 /// # Errors
@@ -149,6 +157,37 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for BlankOrName<T> {
 
 fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
+}
+
+struct FlagVisitor;
+
+impl Visitor<'_> for FlagVisitor {
+    type Value = Option<bool>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true or false")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Some(value))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        match text.trim() {
+            "" => Ok(None),
+            "true" => Ok(Some(true)),
+            "false" => Ok(Some(false)),
+            _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+        }
+    }
 }
 
 struct NumberVisitor;

@@ -138,6 +138,11 @@ impl StopCheck {
         }
     }
 
+    /// Changes the end of the time limit.
+    pub(crate) fn end_at(&mut self, until: Instant) {
+        self.until = Some(until);
+    }
+
     /// The time until the call has to stop.
     pub fn remaining(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))

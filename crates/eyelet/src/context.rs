@@ -8,6 +8,7 @@ use crate::cancel::{CancelFlag, StopCheck};
 use crate::environment::Environment;
 use crate::error::{Hint, ToolError};
 use crate::exec::find_program::HelperProgram;
+use crate::exec::jobs::Jobs;
 use crate::exec::sandboxed::settings::SandboxSettings;
 use crate::names::named;
 use crate::paths::deny_list::DenyList;
@@ -61,6 +62,7 @@ pub struct TurnContext {
     /// Every `rg` on the `PATH` of the environment, once they are located.
     rg: Arc<OnceLock<Vec<HelperProgram>>>,
     pub(crate) output_store: Option<Arc<OutputStore>>,
+    pub(crate) jobs: Option<Arc<Jobs>>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancel: CancelFlag,
     pub(crate) reply_budget: Option<ReplyBudget>,
@@ -87,6 +89,7 @@ impl TurnContext {
             environment: Arc::default(),
             rg: Arc::default(),
             output_store: None,
+            jobs: None,
             deadline: None,
             cancel: CancelFlag::default(),
             reply_budget: None,
@@ -164,8 +167,20 @@ impl TurnContext {
         self
     }
 
-    /// A copy for another client, with a directory for saved output and a temp directory of its own.
-    /// Dropping all copies of it removes both directories.
+    /// Sets the background jobs of the session. Without it, `bash` refuses to start any.
+    #[must_use]
+    pub fn with_jobs(mut self, jobs: Arc<Jobs>) -> Self {
+        self.jobs = Some(jobs);
+        self
+    }
+
+    /// A copy whose calls cannot start jobs.
+    pub(crate) fn without_jobs(&self) -> Self {
+        TurnContext { jobs: None, ..self.clone() }
+    }
+
+    /// A copy for another client, with a directory for saved output, a temp directory and jobs of its own.
+    /// Dropping all copies of it removes both directories and kills the jobs.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
         let mut other = self.clone();
@@ -173,12 +188,16 @@ impl TurnContext {
         other.output_store = output_store.map(|store| Arc::new(store.for_another_session()));
         let settings = self.settings.as_ref();
         other.settings = settings.map(|settings| Arc::new(settings.for_another_session()));
+        other.jobs = self.jobs.as_ref().map(|jobs| Arc::new(jobs.for_another_session()));
         other
     }
 
-    /// Removes the session's saved output and its temp directory now, even if other copies of this are
-    /// still in use.
+    /// Kills the session's jobs, and removes its saved output and its temp directory now, even if other copies of
+    /// this are still in use.
     pub fn end_session(&self) {
+        if let Some(jobs) = &self.jobs {
+            jobs.stop_all();
+        }
         if let Some(output_store) = &self.output_store {
             output_store.close();
         }
@@ -287,6 +306,17 @@ impl TurnContext {
             SandboxPolicy::Full => "Commands run without a sandbox.".to_owned(),
         };
         format!("{rules} cd and export do not persist between calls.")
+    }
+
+    /// From where the ports of a job can be reached, in words for a model.
+    pub(crate) fn ports_in_words(&self) -> &'static str {
+        let settings = self.settings.as_ref().filter(|_| self.sandbox != SandboxPolicy::Full);
+        match settings {
+            Some(settings) if !settings.has_callers_network() => {
+                " Only commands of this session reach its ports."
+            }
+            Some(_) | None => "",
+        }
     }
 
     /// When calls have to end, if the host set a deadline.

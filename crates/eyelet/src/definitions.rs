@@ -37,10 +37,8 @@ fn render(definition: &ToolDefinition, format: DefinitionFormat) -> Value {
             "description": description,
             "inputSchema": input_schema,
             "annotations": {
-                "title": title,
                 "readOnlyHint": read_only,
                 "destructiveHint": !read_only,
-                "idempotentHint": read_only,
                 "openWorldHint": !read_only,
             },
         }),

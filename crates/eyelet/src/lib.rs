@@ -226,6 +226,7 @@ pub use context::{PathScope, SearchEngine, TurnContext};
 pub use definitions::{DefinitionFormat, render_definitions};
 pub use environment::Environment;
 pub use error::{ErrorCode, FunctionCallError, Hint, Permission, ToolError};
+pub use exec::jobs::Jobs;
 pub use fs::directory::Directory;
 pub use invocation::{ToolInvocation, ToolPayload};
 pub use names::UnknownName;

@@ -29,6 +29,18 @@ pub const MAX_WALKS: usize = 4;
 /// The maximum number of calls that read one file and run at once in a server.
 pub const MAX_READS: usize = 32;
 
+/// The maximum number of jobs that a session runs at once.
+pub const MAX_JOBS: usize = 8;
+
+/// The maximum number of jobs that all sessions of a server run at once.
+pub const MAX_JOBS_OF_ALL_SESSIONS: usize = 64;
+
+/// The maximum number of ended jobs that a session remembers.
+pub const MAX_ENDED_JOBS: usize = 32;
+
+/// The maximum number of `jobs` calls of a server that wait for the end of a job.
+pub const MAX_JOB_WAITS: usize = 64;
+
 /// The maximum number of waiting calls of each kind. Further calls fail with `busy`.
 pub const MAX_QUEUE: usize = 128;
 
@@ -81,6 +93,12 @@ pub const SERVER: &[Limit] = &[
     )
     .beyond(WAITS),
     Limit::new("concurrent `read` calls", MAX_READS as u64, "calls").beyond(WAITS),
+    Limit::new("running jobs of a session", MAX_JOBS as u64, "jobs")
+        .beyond("fails with `busy`; stop one with `jobs`"),
+    Limit::new("running jobs of all sessions", MAX_JOBS_OF_ALL_SESSIONS as u64, "jobs")
+        .beyond("fails with `busy`; retry later"),
+    Limit::new("`jobs` calls that wait", MAX_JOB_WAITS as u64, "calls")
+        .beyond("fails with `busy`; retry without `wait_secs`"),
     Limit::new("waiting calls of each kind", MAX_QUEUE as u64, "calls")
         .beyond("fails with `busy`; retry later"),
 ];

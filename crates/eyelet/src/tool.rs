@@ -145,9 +145,11 @@ pub enum Load {
     Walk,
     /// Runs a command.
     Command,
+    /// Waits for a command that runs already.
+    Wait,
 }
 
-named!(Load, "kind of load", { Read = "read", Walk = "walk", Command = "command" });
+named!(Load, "kind of load", { Read = "read", Walk = "walk", Command = "command", Wait = "wait" });
 
 /// A tool without its types. Only the blanket implementation below implements it.
 pub(crate) trait ErasedTool: Send + Sync {

@@ -123,8 +123,9 @@ pub(crate) fn router(names: &[String], policy: SandboxPolicy) -> Result<ToolRout
             "--tools: unknown tool `{unknown}`; known tools: {known}"
         )));
     }
-    let wanted = |name: &&str| names.is_empty() || names.iter().any(|one| one == name);
-    let allowed = |name: &&str| *name != "bash" || policy != SandboxPolicy::Off;
+    let wanted =
+        |name: &&str| names.is_empty() || names.iter().any(|one| owner(one) == owner(name));
+    let allowed = |name: &&str| owner(name) != "bash" || policy != SandboxPolicy::Off;
     let offered: Vec<_> = all.into_iter().filter(wanted).filter(allowed).collect();
     if offered.is_empty() {
         return Err(Failure::usage(
@@ -132,6 +133,11 @@ pub(crate) fn router(names: &[String], policy: SandboxPolicy) -> Result<ToolRout
         ));
     }
     Ok(ToolRouter::new().only(&offered))
+}
+
+/// `jobs` is offered whenever `bash` is.
+fn owner(tool: &str) -> &str {
+    if tool == "jobs" { "bash" } else { tool }
 }
 
 /// Tells a person at a terminal what the server does and how to connect a client.

@@ -239,6 +239,10 @@ impl Running {
         // Without a handle, the command is killed at once.
         let handle = pidfd_open(self.init, PidfdFlags::empty()).ok();
         while let Some(handle) = &handle {
+            let reverted = self.protection.as_mut().map(Protection::newly_reverted);
+            if let Some(reverted) = reverted.filter(|reverted| !reverted.is_empty()) {
+                report(control, &Message::Restored(reverted));
+            }
             let mut fds = vec![
                 PollFd::new(handle, PollFlags::IN),
                 PollFd::new(control, PollFlags::IN),

@@ -9,7 +9,7 @@ use rustix::fs::Access;
 
 use crate::context::TurnContext;
 use crate::error::{Hint, Permission};
-use crate::exec::run_command::{CommandEnd, CommandOutcome};
+use crate::exec::outcome::{CommandEnd, CommandOutcome, Findings};
 use crate::exec::sandbox_facts::SandboxFacts;
 use crate::protected_paths::PROTECTED_PATHS;
 use crate::sandbox_policy::SandboxPolicy;
@@ -27,15 +27,6 @@ const GIT_PATHS: &[&str] = &[".git/config", ".git/config.worktree", ".git/common
 const SYSTEM: &[&str] = &["/dev", "/proc", "/sys"];
 /// How many different paths of the output are examined.
 const MAX_PATHS: usize = 100;
-
-/// What the sandbox refused, and what would allow it.
-#[derive(Default)]
-pub(crate) struct Findings {
-    pub(crate) entries: Vec<Blocked>,
-    /// How many more there are.
-    pub(crate) more: u64,
-    pub(crate) hint: Option<Hint>,
-}
 
 /// What the sandbox refused to `command`, which ran in `cwd`. Nothing if the command succeeded, except for a
 /// checkout: git reports success although it left a file as it was.

@@ -1,27 +1,49 @@
 //! The command to run, and how its output is shown and saved.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::environment::Environment;
 use crate::exec::output_window::{OutputWindow, SaveTarget};
 use crate::exec::sandboxed::sandbox_request::SupervisedCommand;
 use crate::fs::directory::Directory;
 use crate::progress::Progress;
-use crate::text::head_tail::Keep;
+use crate::text::head_tail::{HeadTailBuffer, Keep};
 
 /// A command to run.
-pub(crate) struct CommandSpec<'a> {
-    pub(crate) command: &'a str,
-    pub(crate) directory: &'a Directory,
+pub(crate) struct CommandSpec {
+    pub(crate) command: String,
+    pub(crate) directory: Directory,
     /// The directory's path, for the command's `PWD`.
-    pub(crate) directory_shown: &'a Path,
-    pub(crate) environment: &'a Environment,
+    pub(crate) directory_shown: PathBuf,
+    pub(crate) environment: Arc<Environment>,
     /// The supervisor and the sandbox. Without it the command runs in a process group of this
     /// process.
-    pub(crate) supervised: Option<&'a SupervisedCommand>,
+    pub(crate) supervised: Option<SupervisedCommand>,
     pub(crate) keep: Keep,
     pub(crate) window: OutputWindow,
     pub(crate) save_to: SaveTarget,
     /// Counts the bytes that the command prints.
     pub(crate) progress: Progress,
+    /// Whether the call may end before the command does.
+    pub(crate) lifetime: Lifetime,
+}
+
+/// What ends a command, besides its own end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// The end of its call.
+    Call,
+    /// It may become a job, which outlives its call.
+    MaybeJob,
+}
+
+impl CommandSpec {
+    /// An empty buffer for one stream. That of a possible job holds both ends: of a job, the end is shown.
+    pub(crate) fn buffer(&self) -> HeadTailBuffer {
+        match self.lifetime {
+            Lifetime::Call => self.window.buffer(self.keep),
+            Lifetime::MaybeJob => self.window.buffer_of_both_ends(),
+        }
+    }
 }

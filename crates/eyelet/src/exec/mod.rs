@@ -5,6 +5,10 @@
 pub(crate) mod blocked;
 pub(crate) mod command_spec;
 pub(crate) mod find_program;
+pub(crate) mod job;
+pub(crate) mod job_slots;
+pub(crate) mod jobs;
+pub(crate) mod outcome;
 pub(crate) mod output_stream;
 pub(crate) mod output_window;
 pub(crate) mod process_group;

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use rustix::io::Errno;
 
@@ -11,9 +12,9 @@ use crate::exec::output_window::{OutputWindow, SaveTarget};
 use crate::progress::Progress;
 use crate::saved_output::output_store::SavedFile;
 use crate::text::command_reply::{FoldedOutput, SavedOutput, StreamReport};
-use crate::text::head_tail::HeadTailBuffer;
+use crate::text::head_tail::{HeadTailBuffer, Keep, Shown};
 use crate::text::removed_files::RemovedFiles;
-use crate::text::reply_budget::{TextSize, split_between};
+use crate::text::reply_budget::split_between;
 use crate::text::stream_buffer::StreamBuffer;
 
 /// With a large pipe the command continues while eyelet writes to disk.
@@ -31,6 +32,8 @@ pub(crate) struct OutputStream {
     buffered: StreamBuffer,
     /// A longer stream may be truncated, so it is saved.
     save_above: u64,
+    /// The stream of a job has a file, whatever its length.
+    is_for_job: bool,
     save_state: SaveState,
     progress: Progress,
     /// Saved files that were removed to free space for this one.
@@ -46,18 +49,13 @@ enum SaveState {
 }
 
 impl OutputStream {
-    pub(crate) fn new(pipe: Option<OwnedFd>, spec: &CommandSpec<'_>) -> Self {
-        let (head_tail, save_above) = match spec.window {
-            OutputWindow::Each(bytes) => (HeadTailBuffer::new(spec.keep, bytes), bytes),
-            OutputWindow::Shared(room) => {
-                (HeadTailBuffer::with_max(spec.keep, room.bytes), room.bytes / 2)
-            }
-        };
+    pub(crate) fn new(pipe: Option<OwnedFd>, spec: &CommandSpec) -> Self {
         OutputStream {
             buffer: vec![0; if pipe.is_some() { READ_BYTES } else { 0 }],
             pipe,
-            buffered: StreamBuffer::new(head_tail),
-            save_above: save_above as u64,
+            buffered: StreamBuffer::new(spec.buffer()),
+            save_above: spec.window.save_above(),
+            is_for_job: false,
             save_state: SaveState::NotStarted(spec.save_to.clone()),
             progress: spec.progress.clone(),
             removed: RemovedFiles::default(),
@@ -122,7 +120,7 @@ impl OutputStream {
     }
 
     fn add(&mut self, chunk: &[u8]) {
-        self.progress.add(chunk.len() as u64);
+        self.progress.add_output(chunk);
         if self.total_bytes() + chunk.len() as u64 > self.save_above {
             self.start_saving();
             if let SaveState::Writing(file) = &mut self.save_state {
@@ -153,83 +151,109 @@ impl OutputStream {
         self.save_state = start().map_or_else(SaveState::Failed, SaveState::Writing);
     }
 
+    /// Saves the stream to a file from now on, and names the file in every report. Returns its path.
+    pub(crate) fn save_for_job(&mut self) -> Option<PathBuf> {
+        self.start_saving();
+        self.is_for_job = true;
+        match &self.save_state {
+            SaveState::Writing(file) => Some(file.so_far().0),
+            SaveState::NotStarted(_) | SaveState::Failed(_) | SaveState::Done => None,
+        }
+    }
+
     /// Reports both streams after the last read.
     pub(crate) fn finish(
         streams: &mut [OutputStream; 2],
         window: OutputWindow,
+        keep: Keep,
     ) -> [StreamReport; 2] {
         streams.iter_mut().for_each(|stream| stream.buffered.finish());
-        let is_folded = streams.iter().any(|stream| stream.buffered.folded().is_some());
-        let shares = |buffer: fn(&OutputStream) -> &HeadTailBuffer| match window {
-            OutputWindow::Each(_) => [None, None],
-            OutputWindow::Shared(room) => {
-                let sizes = streams.each_ref().map(|stream| buffer(stream).size());
-                split_between(room, sizes).map(Some)
-            }
-        };
-        let raw = shares(|stream| stream.buffered.raw());
-        // What one folded stream does not need is for the other one.
-        let text = is_folded.then(|| shares(OutputStream::text_form));
-        let [first, second] = streams;
-        let ([first_raw, second_raw], text) =
-            (raw, text.map_or([None, None], |text| text.map(Some)));
-        let [first_text, second_text] = text;
-        [first.report(first_raw, first_text), second.report(second_raw, second_text)]
+        let mut reports = reports(streams, window, keep);
+        for (stream, report) in streams.iter_mut().zip(&mut reports) {
+            report.saved = stream.finish_saving(report.needs_file());
+        }
+        reports
     }
 
-    /// What the text form shows a part of.
-    fn text_form(&self) -> &HeadTailBuffer {
-        self.buffered.folded().map_or(self.buffered.raw(), |(folded, _)| folded)
+    /// Reports both streams of a job while it runs.
+    pub(crate) fn so_far(streams: &[OutputStream; 2], window: OutputWindow) -> [StreamReport; 2] {
+        let mut reports = reports(streams, window, Keep::Tail);
+        for (stream, report) in streams.iter().zip(&mut reports) {
+            report.saved = stream.saved_so_far();
+        }
+        reports
     }
 
     /// The saved files that were removed to free space for both streams.
-    pub(crate) fn removed(streams: &mut [OutputStream; 2]) -> RemovedFiles {
+    pub(crate) fn removed(streams: &[OutputStream; 2]) -> RemovedFiles {
         let mut removed = RemovedFiles::default();
-        for stream in streams {
-            removed.join(std::mem::take(&mut stream.removed));
-        }
+        streams.iter().for_each(|stream| removed.join(stream.removed.clone()));
         removed
     }
 
-    /// `share` is that of the raw stream, and `text_share` that of the text form, if a stream is folded.
-    fn report(
-        &mut self,
-        share: Option<TextSize>,
-        text_share: Option<Option<TextSize>>,
-    ) -> StreamReport {
-        let select = |buffer: &HeadTailBuffer, share: Option<TextSize>| match share {
-            Some(share) => buffer.shown_within(share),
-            None => buffer.shown(),
-        };
-        let raw = self.buffered.raw();
-        let text = self.text_form();
-        let mut report = StreamReport {
-            shown: select(raw, share),
-            total_bytes: raw.total_bytes(),
-            lines: raw.lines(),
-            saved: None,
-            folded: text_share.map(|share| FoldedOutput {
-                shown: select(text, share),
-                total_bytes: text.total_bytes(),
-                lines: text.lines(),
-                redraws: self.buffered.folded().map_or(0, |(_, redraws)| redraws),
-            }),
-        };
-        if !report.needs_file() {
-            // The file was created in case the other stream would fill the reply.
-            self.save_state = SaveState::Done;
-            return report;
-        }
-        // A short stream can still be too long as text: replaced bytes grow, and lines are limited.
-        self.start_saving();
-        report.saved = match std::mem::replace(&mut self.save_state, SaveState::Done) {
+    fn saved_so_far(&self) -> Option<SavedOutput> {
+        match &self.save_state {
             SaveState::NotStarted(_) | SaveState::Done => None,
-            SaveState::Failed(reason) => Some(SavedOutput::Failed { reason }),
-            SaveState::Writing(file) => Some(match file.finish() {
+            SaveState::Failed(reason) => Some(SavedOutput::Failed { reason: reason.clone() }),
+            SaveState::Writing(file) => Some(match file.so_far() {
                 (file, None) => SavedOutput::Whole { file },
                 (file, Some(bytes)) => SavedOutput::Start { file, bytes },
             }),
-        };
-        report
+        }
+    }
+
+    fn finish_saving(&mut self, is_needed: bool) -> Option<SavedOutput> {
+        if !is_needed && !self.is_for_job {
+            // The file was created in case the other stream would fill the reply.
+            self.save_state = SaveState::Done;
+            return None;
+        }
+        // A short stream can still be too long as text: replaced bytes grow, and lines are limited.
+        self.start_saving();
+        let saved = self.saved_so_far();
+        if let SaveState::Writing(file) = std::mem::replace(&mut self.save_state, SaveState::Done) {
+            file.finish();
+        }
+        saved
+    }
+}
+
+/// What is shown of both streams, without their files.
+fn reports(streams: &[OutputStream; 2], window: OutputWindow, keep: Keep) -> [StreamReport; 2] {
+    let shape = window.buffer(keep);
+    let raw = streams.each_ref().map(|stream| stream.buffered.raw().shaped_as(&shape));
+    let [stdout, stderr] = &raw;
+    let [stdout_shown, stderr_shown] = show([stdout, stderr], window);
+    let mut reports = [report(stdout_shown, stdout), report(stderr_shown, stderr)];
+    if streams.iter().any(|stream| stream.buffered.is_folding()) {
+        let texts = streams.each_ref().map(|stream| {
+            let folded = stream.buffered.folded();
+            let (text, redraws) = folded.unwrap_or_else(|| (stream.buffered.raw().clone(), 0));
+            (text.shaped_as(&shape), redraws)
+        });
+        let shown = show(texts.each_ref().map(|(text, _)| text), window);
+        for ((report, shown), (text, redraws)) in reports.iter_mut().zip(shown).zip(texts) {
+            let (total_bytes, lines) = (text.total_bytes(), text.lines());
+            report.folded = Some(FoldedOutput { shown, total_bytes, lines, redraws });
+        }
+    }
+    reports
+}
+
+fn report(shown: Shown, stream: &HeadTailBuffer) -> StreamReport {
+    let (total_bytes, lines) = (stream.total_bytes(), stream.lines());
+    StreamReport { shown, total_bytes, lines, saved: None, folded: None }
+}
+
+/// The shown part of both streams. In a shared window, what one does not need is for the other one.
+fn show(streams: [&HeadTailBuffer; 2], window: OutputWindow) -> [Shown; 2] {
+    match window {
+        OutputWindow::Each(_) => streams.map(HeadTailBuffer::shown),
+        OutputWindow::Shared(room) => {
+            let [first, second] = streams;
+            let [first_share, second_share] =
+                split_between(room, streams.map(HeadTailBuffer::size));
+            [first.shown_within(first_share), second.shown_within(second_share)]
+        }
     }
 }

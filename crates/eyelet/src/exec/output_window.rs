@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::saved_output::output_store::OutputStore;
 use crate::text::command_reply;
+use crate::text::head_tail::{HeadTailBuffer, Keep};
 use crate::text::reply_budget::{ReplyBudget, TextSize};
 
 /// With less room, a reply would contain little more than the names of the files.
@@ -22,6 +23,30 @@ pub(crate) enum OutputWindow {
 pub(crate) type SaveTarget = Result<Arc<OutputStore>, &'static str>;
 
 impl OutputWindow {
+    /// An empty buffer that shows `keep` of a stream in this window.
+    pub(crate) fn buffer(self, keep: Keep) -> HeadTailBuffer {
+        match self {
+            OutputWindow::Each(bytes) => HeadTailBuffer::new(keep, bytes),
+            OutputWindow::Shared(room) => HeadTailBuffer::with_max(keep, room.bytes),
+        }
+    }
+
+    /// An empty buffer that holds enough to show any part of a stream in this window.
+    pub(crate) fn buffer_of_both_ends(self) -> HeadTailBuffer {
+        match self {
+            OutputWindow::Each(bytes) => HeadTailBuffer::new(Keep::Both, 2 * bytes),
+            OutputWindow::Shared(room) => HeadTailBuffer::with_max(Keep::Both, room.bytes),
+        }
+    }
+
+    /// A longer stream may be truncated, so it is saved.
+    pub(crate) fn save_above(self) -> u64 {
+        match self {
+            OutputWindow::Each(bytes) => bytes as u64,
+            OutputWindow::Shared(room) => room.bytes as u64 / 2,
+        }
+    }
+
     /// What fits into a reply next to a note of `note_bytes` bytes. If the paths of saved files
     /// would leave too little room, output is not saved.
     pub(crate) fn within(

@@ -25,7 +25,7 @@ pub(crate) struct ProcessGroup {
 
 impl ProcessGroup {
     /// Starts the command. Returns its stdout and stderr too.
-    pub(crate) fn start(spec: &CommandSpec<'_>) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
+    pub(crate) fn start(spec: &CommandSpec) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
         let mut child = command(spec).spawn()?;
         let outputs =
             [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
@@ -97,17 +97,17 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
 }
 
-fn command(spec: &CommandSpec<'_>) -> Command {
-    let mut command = Command::new(find_program::shell(spec.environment));
-    command.args(find_program::shell_arguments(spec.command));
+fn command(spec: &CommandSpec) -> Command {
+    let mut command = Command::new(find_program::shell(&spec.environment));
+    command.args(find_program::shell_arguments(&spec.command));
     command.env_clear().envs(spec.environment.iter());
-    command.env("TERM", "dumb").env("NO_COLOR", "1").env("PWD", spec.directory_shown);
+    command.env("TERM", "dumb").env("NO_COLOR", "1").env("PWD", &spec.directory_shown);
     if cfg!(target_os = "linux") {
         // The checked handle refers to this directory even if another one takes its name.
         let handle = spec.directory.handle().as_raw_fd();
         command.current_dir(format!("/proc/self/fd/{handle}"));
     } else {
-        command.current_dir(spec.directory_shown);
+        command.current_dir(&spec.directory_shown);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);

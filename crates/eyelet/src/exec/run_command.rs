@@ -12,14 +12,15 @@ use rustix::process::Signal;
 
 use crate::cancel::{Stop, StopCheck};
 use crate::exec::command_spec::CommandSpec;
+use crate::exec::job::{JobThread, Request};
+use crate::exec::outcome::{CommandEnd, CommandOutcome};
 use crate::exec::output_stream::OutputStream;
+use crate::exec::output_window::OutputWindow;
 use crate::exec::process_group::ProcessGroup;
 use crate::exec::refusal::Refusal;
-use crate::exec::sandbox_facts::SandboxFacts;
 use crate::exec::sandboxed::supervised_process::SupervisedProcess;
 use crate::limits::STOP_INTERVAL;
-use crate::text::blocked::Blocked;
-use crate::text::command_reply::StreamReport;
+use crate::text::head_tail::Keep;
 use crate::text::removed_files::RemovedFiles;
 use crate::text::reverted::Reverted;
 
@@ -36,39 +37,16 @@ const SUPERVISOR_TIME: Duration = Duration::from_secs(20);
 /// How often to check a group that received SIGTERM.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
-/// The result of a command.
-pub(crate) struct CommandOutcome {
-    pub(crate) end: CommandEnd,
-    pub(crate) stdout: StreamReport,
-    pub(crate) stderr: StreamReport,
-    /// How it was sandboxed, if it was.
-    pub(crate) sandbox: Option<SandboxFacts>,
-    /// What the sandbox refused, as far as that was counted.
-    pub(crate) blocked: Vec<Blocked>,
-    /// Changes to protected paths that were reverted.
-    pub(crate) reverted: Vec<Reverted>,
-    /// Saved files that were removed to free space for its output.
-    pub(crate) removed: RemovedFiles,
-}
-
-/// How a command ended.
-pub(crate) enum CommandEnd {
-    /// By itself; 128 + N for signal N.
-    Exited(i32),
-    /// eyelet killed it because the call ended.
-    Stopped(Stop),
-    /// The supervisor killed it, for this reason.
-    Killed(String),
-}
-
-/// Runs the command until it ends or `stop_check` fails.
+/// Runs the command until it ends or `stop_check` fails. Answers meanwhile what others ask of the job.
 pub(crate) fn run(
-    spec: &CommandSpec<'_>,
-    stop_check: &StopCheck,
+    spec: &CommandSpec,
+    stop_check: StopCheck,
+    job: Option<&JobThread>,
 ) -> Result<CommandOutcome, Refusal> {
     if let Err(stop) = stop_check.check() {
         let nothing = || OutputStream::new(None, spec);
-        let [stdout, stderr] = OutputStream::finish(&mut [nothing(), nothing()], spec.window);
+        let streams = &mut [nothing(), nothing()];
+        let [stdout, stderr] = OutputStream::finish(streams, spec.window, spec.keep);
         return Ok(CommandOutcome {
             end: CommandEnd::Stopped(stop),
             stdout,
@@ -80,9 +58,10 @@ pub(crate) fn run(
         });
     }
     let (mut process, outputs) = CommandProcess::start(spec)?;
-    let mut streams = Streams(outputs.map(|pipe| OutputStream::new(pipe, spec)));
-    streams.0.iter().try_for_each(OutputStream::prepare)?;
-    let stopped = streams.read_until_end(&mut process, stop_check)?;
+    let both = outputs.map(|pipe| OutputStream::new(pipe, spec));
+    let mut streams = Streams { both, window: spec.window, stop_check, job };
+    streams.both.iter().try_for_each(OutputStream::prepare)?;
+    let stopped = streams.read_until_end(&mut process)?;
     let (exit_code, killed, sandbox, blocked, reverted) = match &mut process {
         CommandProcess::Group(group) => {
             (streams.end_group(group, stopped)?, None, None, Vec::new(), Vec::new())
@@ -95,8 +74,9 @@ pub(crate) fn run(
             process.take_reverted(),
         ),
     };
-    let [stdout, stderr] = OutputStream::finish(&mut streams.0, spec.window);
-    let removed = OutputStream::removed(&mut streams.0);
+    let keep = if job.is_some_and(JobThread::is_job) { Keep::Tail } else { spec.keep };
+    let [stdout, stderr] = OutputStream::finish(&mut streams.both, spec.window, keep);
+    let removed = OutputStream::removed(&streams.both);
     let end = match (stopped, killed) {
         (_, Some(reason)) => CommandEnd::Killed(reason),
         (Some(stop), None) => CommandEnd::Stopped(stop),
@@ -115,10 +95,10 @@ enum CommandProcess {
 
 impl CommandProcess {
     /// Starts the command. Returns its stdout and stderr too.
-    fn start(spec: &CommandSpec<'_>) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
-        match spec.supervised {
+    fn start(spec: &CommandSpec) -> io::Result<(Self, [Option<OwnedFd>; 2])> {
+        match &spec.supervised {
             Some(supervised) => {
-                let (process, outputs) = SupervisedProcess::start(supervised, spec.directory)?;
+                let (process, outputs) = SupervisedProcess::start(supervised, &spec.directory)?;
                 Ok((CommandProcess::Supervised(Box::new(process)), outputs))
             }
             None => {
@@ -142,27 +122,58 @@ impl CommandProcess {
             CommandProcess::Supervised(process) => process.handle(),
         }
     }
+
+    /// The changes to protected paths that were reverted since the last time.
+    fn newly_reverted(&mut self) -> Vec<Reverted> {
+        match self {
+            CommandProcess::Group(_) => Vec::new(),
+            CommandProcess::Supervised(process) => process.newly_reverted(),
+        }
+    }
 }
 
-/// Stdout and stderr of a running command.
-struct Streams([OutputStream; 2]);
+/// Stdout and stderr of a running command, and what can be asked of it meanwhile.
+struct Streams<'a> {
+    both: [OutputStream; 2],
+    window: OutputWindow,
+    stop_check: StopCheck,
+    job: Option<&'a JobThread>,
+}
 
-impl Streams {
+impl Streams<'_> {
     /// Reads until the command ends or has to stop.
-    fn read_until_end(
-        &mut self,
-        process: &mut CommandProcess,
-        stop_check: &StopCheck,
-    ) -> Result<Option<Stop>, Refusal> {
+    fn read_until_end(&mut self, process: &mut CommandProcess) -> Result<Option<Stop>, Refusal> {
         loop {
             if process.has_ended()? {
                 return Ok(None);
             }
-            if let Err(stop) = stop_check.check() {
+            if let Err(stop) = self.stop_check.check() {
                 return Ok(Some(stop));
             }
-            self.wait(stop_check.remaining(), process.end_handle());
+            if let Some(job) = self.job {
+                job.add_reverted(process.newly_reverted());
+            }
+            self.wait(self.stop_check.remaining(), process.end_handle());
             self.read()?;
+        }
+    }
+
+    /// Does what others have asked of the job.
+    fn answer(&mut self) {
+        let Some(job) = self.job else { return };
+        while let Some(request) = job.next_request() {
+            match request {
+                Request::BecomeJob(done) => {
+                    let files = self.both.iter_mut().filter_map(OutputStream::save_for_job);
+                    // The receiver waits for it.
+                    let _ = done.send(files.collect());
+                }
+                Request::Report(report) => {
+                    let streams = OutputStream::so_far(&self.both, self.window);
+                    let _ = report.send((streams, OutputStream::removed(&self.both)));
+                }
+                Request::EndAt(until) => self.stop_check.end_at(until),
+            }
         }
     }
 
@@ -277,7 +288,7 @@ impl Streams {
     /// Waits until there is output, `end` is readable, `time` is up or the stop interval has passed.
     fn wait(&self, time: Duration, end: Option<BorrowedFd<'_>>) {
         let timeout = Timespec::try_from(time.min(STOP_INTERVAL)).unwrap_or_default();
-        let handles = self.0.iter().filter_map(OutputStream::pipe).chain(end);
+        let handles = self.both.iter().filter_map(OutputStream::pipe).chain(end);
         let mut fds: Vec<_> =
             handles.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN)).collect();
         // If interrupted, the caller checks everything anyway.
@@ -286,15 +297,16 @@ impl Streams {
 
     /// Reads from both pipes: a full one must not block the other. Returns how many bytes it read.
     fn read(&mut self) -> io::Result<usize> {
-        let [stdout, stderr] = &mut self.0;
+        self.answer();
+        let [stdout, stderr] = &mut self.both;
         Ok(stdout.read()? + stderr.read()?)
     }
 
     fn is_silent(&self) -> bool {
-        self.0.iter().all(|stream| stream.total_bytes() == 0)
+        self.both.iter().all(|stream| stream.total_bytes() == 0)
     }
 
     fn is_closed(&self) -> bool {
-        self.0.iter().all(|stream| stream.pipe().is_none())
+        self.both.iter().all(|stream| stream.pipe().is_none())
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::text::stderr_clues::Refuses;
 
 /// How a command was sandboxed.
+#[derive(Clone, Debug)]
 pub(crate) struct SandboxFacts {
     pub(crate) refuses: Refuses,
     /// Whether the command could use the network.

@@ -30,6 +30,10 @@ pub(crate) mod settings {
             match *self {}
         }
 
+        pub(crate) fn has_callers_network(&self) -> bool {
+            match *self {}
+        }
+
         pub(crate) fn end_session(&self) {
             match *self {}
         }
@@ -121,6 +125,10 @@ pub(crate) mod supervised_process {
         }
 
         pub(crate) fn take_reverted(&mut self) -> Vec<Reverted> {
+            match *self {}
+        }
+
+        pub(crate) fn newly_reverted(&mut self) -> Vec<Reverted> {
             match *self {}
         }
     }

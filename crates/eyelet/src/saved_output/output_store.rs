@@ -312,14 +312,18 @@ impl SavedFile {
         Ok(())
     }
 
-    /// Completes the file. Returns its path, and its size if it is incomplete.
-    pub(crate) fn finish(mut self) -> (PathBuf, Option<u64>) {
+    /// The path of the file, and its size if it does not contain all that was written.
+    pub(crate) fn so_far(&self) -> (PathBuf, Option<u64>) {
+        (self.folder.path_of(&self.name), self.is_full.then_some(self.bytes))
+    }
+
+    /// Completes the file.
+    pub(crate) fn finish(mut self) {
         // Closed first: removing an open file frees no space.
         self.file = None;
         let finished = Finished { name: self.name.clone(), bytes: self.bytes };
         let mut state = self.output_store.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.finished.push_back(finished);
-        (self.folder.path_of(&self.name), self.is_full.then_some(self.bytes))
     }
 }
 

@@ -130,7 +130,7 @@ impl StreamReport {
     }
 
     /// The summary for the header.
-    fn summary(&self) -> String {
+    fn summary(&self, named_files: NamedFiles) -> String {
         let (shown, total_bytes, lines, redraws) = self.text_form();
         let mut summary = match lines {
             0 => "empty".to_owned(),
@@ -141,7 +141,9 @@ impl StreamReport {
             summary.push_str(&format!(", {} folded", counted(redraws, "redraw", "redraws")));
         }
         let shown = match shown {
-            Shown::Whole(_) if redraws == 0 => return summary,
+            Shown::Whole(_) if redraws == 0 && named_files == NamedFiles::IfTruncated => {
+                return summary;
+            }
             Shown::Whole(_) => None,
             Shown::Head(head) => Some(format!("first {}", head.bytes)),
             Shown::Tail(tail) => Some(format!("last {}", tail.bytes)),
@@ -202,14 +204,24 @@ pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) ->
     budget.beside(NUMBERS_AND_WORDS + paths + note_bytes, 5)
 }
 
+/// Which files of saved output the header names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NamedFiles {
+    /// Those of streams of which the text does not show everything.
+    IfTruncated,
+    /// Those of both streams: a job goes on writing to them.
+    Always,
+}
+
 /// The whole reply. `status` says how the command ended; `notes` are added to the header.
 pub(crate) fn render(
     status: &str,
-    stdout: &StreamReport,
-    stderr: &StreamReport,
+    [stdout, stderr]: [&StreamReport; 2],
+    named_files: NamedFiles,
     notes: impl IntoIterator<Item = String>,
 ) -> String {
-    let mut text = format!("[{status}; stdout {}; stderr {}", stdout.summary(), stderr.summary());
+    let summary = |stream: &StreamReport| stream.summary(named_files);
+    let mut text = format!("[{status}; stdout {}; stderr {}", summary(stdout), summary(stderr));
     for note in notes {
         let _ = write!(text, "; {note}");
     }

@@ -19,7 +19,7 @@ fn truncated(shown: Shown, saved: SavedOutput) -> StreamReport {
 
 /// The reply of a call that removed no files.
 fn render(status: &str, stdout: &StreamReport, stderr: &StreamReport) -> String {
-    super::render(status, stdout, stderr, [])
+    super::render(status, [stdout, stderr], NamedFiles::IfTruncated, [])
 }
 
 fn file() -> SavedOutput {
@@ -106,7 +106,12 @@ fn a_stream_that_is_not_saved_completely_says_so() {
 fn the_header_names_one_removed_file_and_counts_the_rest() {
     let mut removed = RemovedFiles::default();
     let render_with = |removed: &RemovedFiles| {
-        super::render("exit 0", &whole("a", 1), &whole("", 0), removed.summary())
+        super::render(
+            "exit 0",
+            [&whole("a", 1), &whole("", 0)],
+            NamedFiles::IfTruncated,
+            removed.summary(),
+        )
     };
     removed.add("/tmp/one".into());
     assert_eq!(

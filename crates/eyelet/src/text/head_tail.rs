@@ -116,6 +116,12 @@ impl HeadTailBuffer {
         HeadTailBuffer { head_window, tail_window, ..HeadTailBuffer::new(keep, 0) }
     }
 
+    /// The same stream, of which the part is shown that `shape` would show. This buffer must hold it.
+    pub(crate) fn shaped_as(&self, shape: &HeadTailBuffer) -> HeadTailBuffer {
+        let HeadTailBuffer { keep, head_window, tail_window, .. } = *shape;
+        HeadTailBuffer { keep, head_window, tail_window, ..self.clone() }
+    }
+
     /// A buffer that can show up to `most` bytes of text; the size is decided at the end.
     pub(crate) fn with_max(keep: Keep, most: usize) -> Self {
         let window = if keep == Keep::Both { most.saturating_mul(2) } else { most };

@@ -56,8 +56,7 @@ impl StreamBuffer {
 
     /// The stream as a terminal would show it, and how often text was redrawn. None if the stream is
     /// shown as it is.
-    pub(crate) fn folded(&self) -> Option<(&HeadTailBuffer, u64)> {
-        let fold = self.fold.as_ref().filter(|_| self.has_special)?;
-        Some((fold.folded(), fold.redraws()))
+    pub(crate) fn folded(&self) -> Option<(HeadTailBuffer, u64)> {
+        Some(self.fold.as_ref().filter(|_| self.has_special)?.so_far())
     }
 }

@@ -61,14 +61,15 @@ impl TerminalFold {
         }
     }
 
-    /// How often text was redrawn.
-    pub(crate) fn redraws(&self) -> u64 {
-        self.line.line.redraws()
-    }
-
-    /// The folded stream, without the line that is not ended yet.
-    pub(crate) fn folded(&self) -> &HeadTailBuffer {
-        &self.folded
+    /// The folded stream with the line that is not ended yet, and how often text was redrawn.
+    pub(crate) fn so_far(&self) -> (HeadTailBuffer, u64) {
+        let mut folded = self.folded.clone();
+        let mut line = self.line.line.clone();
+        let mut text = String::new();
+        line.finish(&mut text);
+        folded.push(text.as_bytes());
+        folded.append(&self.line.beyond);
+        (folded, line.redraws())
     }
 
     /// Adds the next bytes of the stream.

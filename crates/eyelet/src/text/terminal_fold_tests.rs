@@ -219,7 +219,7 @@ fn folded(stream: &str) -> (String, u64) {
     let mut buffer = StreamBuffer::new(HeadTailBuffer::new(Keep::Head, 1 << 20));
     buffer.push(stream.as_bytes());
     buffer.finish();
-    let (folded, redraws) = buffer.folded().unwrap_or((buffer.raw(), 0));
+    let (folded, redraws) = buffer.folded().unwrap_or((buffer.raw().clone(), 0));
     (folded.shown().text().to_owned(), redraws)
 }
 

@@ -15,7 +15,7 @@ const BLANK: u32 = u32::MAX;
 const REST: u32 = u32::MAX - 1;
 
 /// A line of text and the cursor in it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct TerminalLine {
     /// A character, [`BLANK`] or [`REST`] for each column.
     columns: Vec<u32>,

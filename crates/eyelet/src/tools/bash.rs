@@ -1,27 +1,31 @@
 //! `bash`: runs a command, shows a limited part of its output and saves longer output to files.
 //!
 //! Each stream has its own window. Output that does not fit is saved while the command runs, and
-//! the report names the file.
+//! the report names the file. A command may become a background job (`bash_job.rs`).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
-pub use super::bash_report::BashReport;
-use super::input_schema::{name, object, string, whole_number};
+use super::bash_job::{self, JobStart, When};
+pub use super::bash_report::{BashReport, JobState, JobStatus};
+use super::input_schema::{flag, name, object, string, whole_number};
 use crate::args;
 use crate::argument_names::{OtherName, OtherNames, deserialize_with_names};
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, Hint, ToolError};
 use crate::exec::blocked;
-use crate::exec::command_spec::CommandSpec;
+use crate::exec::command_spec::{CommandSpec, Lifetime};
+use crate::exec::outcome::{CommandOutcome, EndedCommand};
 use crate::exec::output_window::{OutputWindow, SaveTarget};
 use crate::exec::refusal::Refusal;
 use crate::exec::run_command;
 use crate::exec::sandboxed::sandbox_request::SupervisedCommand;
 use crate::fs::directory::Directory;
 use crate::limits::Limit;
+use crate::names::{named, named_argument};
 use crate::paths::confined_path::OpenFailure;
 use crate::sandbox_policy::SandboxPolicy;
 pub use crate::saved_output::output_store::{MAX_AGE_SECS, MAX_FILE_BYTES, MAX_SESSION_BYTES};
@@ -36,6 +40,10 @@ pub const MAX_STREAM_BYTES: usize = 50 * 1024;
 pub const DEFAULT_TIMEOUT_SECS: u64 = 120;
 /// The maximum time limit of a command.
 pub const MAX_TIMEOUT_SECS: u64 = 600;
+/// The default and maximum time limit of a background job: a day.
+pub const MAX_JOB_SECS: u64 = 24 * 60 * 60;
+/// How long a call with `background` waits: then an immediate failure is seen.
+pub const BACKGROUND_WAIT_SECS: u64 = 2;
 /// The maximum length of a command: Linux accepts no longer argument.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
@@ -58,7 +66,27 @@ pub struct BashArgs {
     /// Which part of a long stream is shown.
     #[serde(default, deserialize_with = "args::blank_name_as_none")]
     pub keep: Option<Keep>,
+    /// Whether to start a background job.
+    #[serde(default, deserialize_with = "args::flag")]
+    pub background: Option<bool>,
+    /// What happens to the command at its time limit.
+    #[serde(default, deserialize_with = "args::blank_name_as_none")]
+    pub on_timeout: Option<OnTimeout>,
 }
+
+/// What happens to a command at its time limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnTimeout {
+    /// It is killed.
+    #[default]
+    Kill,
+    /// It becomes a background job.
+    Background,
+}
+
+named!(OnTimeout, "action at the time limit", { Kill = "kill", Background = "background" });
+named_argument!(OnTimeout);
 
 impl<'de> Deserialize<'de> for BashArgs {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -87,24 +115,11 @@ impl Tool for Bash {
                 "Runs a command with bash -c and returns its exit code, stdout and stderr. Shows at \
                  most {MAX_STREAM_BYTES} bytes of each stream (keep selects which part); longer \
                  output is saved to a file that read can show. There is no input and no terminal, and \
-                 all processes are killed when the command ends or reaches timeout_secs. To list, \
-                 search or read files, use list_dir, grep_files and read."
+                 all processes are killed when the command ends or reaches timeout_secs. To list, search or read \
+                 files, use the other tools."
             ))
         .with_title("Run a command")
-        .with_input_schema(object(
-                "command",
-                json!({
-                    "command": string("Command line."),
-                    "timeout_secs": whole_number(&format!(
-                        "Default {DEFAULT_TIMEOUT_SECS}, maximum {MAX_TIMEOUT_SECS}."
-                    )),
-                    "cwd": string("Default: the working directory."),
-                    "keep": name(
-                        Keep::NAMES,
-                        "Start, end, or half of each."
-                    )
-                }),
-            ))
+        .with_input_schema(input_schema(""))
         .with_load(Load::Command)
         .with_counts("bytes printed")
         .with_limits(limits())
@@ -114,15 +129,17 @@ impl Tool for Bash {
         let mut definition = self.definition();
         definition.description.push(' ');
         definition.description.push_str(&turn.commands_in_words());
+        definition.input_schema = input_schema(turn.ports_in_words());
         definition
     }
 
     fn run(&self, args: BashArgs, turn: &TurnContext) -> Result<BashReport, ToolError> {
         check_command(&args.command)?;
-        let timeout_secs = args.timeout_secs.unwrap_or(DEFAULT_TIMEOUT_SECS).min(MAX_TIMEOUT_SECS);
-        if timeout_secs == 0 {
+        if args.timeout_secs == Some(0) {
             return Err(ToolError::invalid_input("timeout_secs must be greater than zero"));
         }
+        let job = job_start(&args)?;
+        let timeout_secs = timeout_of_call(&args);
         check_policy(turn.sandbox())?;
         let cwd = args.cwd.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
         let path = turn.resolve_for_command("cwd", cwd)?;
@@ -132,33 +149,103 @@ impl Tool for Bash {
             OpenFailure::Io(error) => unusable(&shown, &error),
             OpenFailure::NotAFile => unusable(&shown, &std::io::ErrorKind::NotADirectory.into()),
         })?;
-
-        let refused = |refusal| refused(refusal, turn);
-        let supervised =
-            SupervisedCommand::new(turn, &args.command, path.shown()).map_err(refused)?;
-        let stop_check = turn.stop_check(Duration::from_secs(timeout_secs));
-        let allowed = stop_check.remaining();
-        let (keep, window, save_to) = shown_part(args.keep, turn);
+        let supervised = SupervisedCommand::new(turn, &args.command, path.shown());
+        let supervised = supervised.map_err(|refusal| refused(refusal, turn))?;
+        let lifetime = job.map_or(Lifetime::Call, |_| Lifetime::MaybeJob);
+        let (keep, window, save_to) = shown_part(args.keep, lifetime, turn);
         let spec = CommandSpec {
-            command: &args.command,
-            directory: &directory,
-            directory_shown: path.shown(),
-            environment: &turn.environment,
-            supervised: supervised.as_ref(),
+            command: args.command,
+            directory,
+            directory_shown: path.shown().to_owned(),
+            environment: Arc::clone(&turn.environment),
+            supervised,
             keep,
             window,
             save_to,
             progress: turn.progress.clone(),
+            lifetime,
         };
-        let outcome = run_command::run(&spec, &stop_check).map_err(|refusal| match refusal {
-            Refusal::Io(error) if directory.is_removed() => unusable(&shown, &error),
-            refusal @ (Refusal::Io(_) | Refusal::Unavailable(_)) => refused(refusal),
-        })?;
-        // The turn's deadline may come first.
-        let timeout_secs = timeout_secs.min(allowed.as_secs_f64().round() as u64);
-        let blocked = blocked::find(&outcome, &args.command, path.shown(), turn);
-        Ok(BashReport::new(outcome, blocked, timeout_secs, turn))
+        let mut report = match job {
+            Some(job) => bash_job::run(spec, job, ended, turn)?,
+            None => {
+                let stop_check = turn.stop_check(Duration::from_secs(timeout_secs));
+                // The turn's deadline may come first.
+                let allowed = stop_check.remaining().as_secs_f64().round() as u64;
+                let outcome = run_command::run(&spec, stop_check, None);
+                BashReport::new(ended(&spec, outcome, turn)?, timeout_secs.min(allowed), turn)
+            }
+        };
+        // What happens while jobs run is told in the next reply.
+        let of_jobs = turn.jobs.iter().flat_map(|jobs| jobs.untold_reverted());
+        for reverted in of_jobs {
+            if !report.sandbox_reverted.contains(&reverted) {
+                report.sandbox_reverted.push(reverted);
+            }
+        }
+        Ok(report)
     }
+}
+
+/// `ports` says from where the ports of a job can be reached.
+fn input_schema(ports: &str) -> serde_json::Value {
+    object(
+        "command",
+        json!({
+            "command": string("Command line."),
+            "timeout_secs": whole_number(&format!(
+                "Default {DEFAULT_TIMEOUT_SECS}, maximum {MAX_TIMEOUT_SECS}; {MAX_JOB_SECS} in the background."
+            )),
+            "cwd": string("Default: the working directory."),
+            "keep": name(Keep::NAMES, "Start, end, or half of each."),
+            "background": flag(&format!(
+                "Return after {BACKGROUND_WAIT_SECS} seconds; the command continues as a job (see jobs).{ports}"
+            )),
+            "on_timeout": name(OnTimeout::NAMES, "Default kill; background makes it a job.")
+        }),
+    )
+}
+
+/// When the command becomes a job; none if it ends with its call.
+fn job_start(args: &BashArgs) -> Result<Option<JobStart>, ToolError> {
+    let seconds = Duration::from_secs;
+    if args.background == Some(true) {
+        if args.on_timeout.is_some() {
+            return Err(ToolError::invalid_input(
+                "on_timeout cannot be combined with background; a job ends at timeout_secs",
+            ));
+        }
+        let limit = seconds(args.timeout_secs.unwrap_or(MAX_JOB_SECS).min(MAX_JOB_SECS));
+        let when = When::Soon(seconds(BACKGROUND_WAIT_SECS).min(limit));
+        return Ok(Some(JobStart { when, limit }));
+    }
+    Ok(match args.on_timeout.unwrap_or_default() {
+        OnTimeout::Kill => None,
+        OnTimeout::Background => {
+            let when = When::AtTimeout(seconds(timeout_of_call(args)));
+            Some(JobStart { when, limit: seconds(MAX_JOB_SECS) })
+        }
+    })
+}
+
+/// The time limit of a command that ends with its call, in seconds.
+fn timeout_of_call(args: &BashArgs) -> u64 {
+    args.timeout_secs.unwrap_or(DEFAULT_TIMEOUT_SECS).min(MAX_TIMEOUT_SECS)
+}
+
+/// The result of a command, with what the sandbox refused to it.
+fn ended(
+    spec: &CommandSpec,
+    outcome: Result<CommandOutcome, Refusal>,
+    turn: &TurnContext,
+) -> Result<EndedCommand, ToolError> {
+    let outcome = outcome.map_err(|refusal| match refusal {
+        Refusal::Io(error) if spec.directory.is_removed() => {
+            unusable(&escape::name(spec.directory_shown.as_os_str()), &error)
+        }
+        refusal @ (Refusal::Io(_) | Refusal::Unavailable(_)) => refused(refusal, turn),
+    })?;
+    let findings = blocked::find(&outcome, &spec.command, &spec.directory_shown, turn);
+    Ok(EndedCommand { outcome, findings })
 }
 
 fn limits() -> Vec<Limit> {
@@ -171,6 +258,10 @@ fn limits() -> Vec<Limit> {
             .beyond("the command is killed; its output so far is returned, `timed_out` is true"),
         Limit::new("maximum of `timeout_secs`", MAX_TIMEOUT_SECS, "seconds")
             .beyond("reduced to this value"),
+        Limit::new("time of a background job", MAX_JOB_SECS, "seconds")
+            .beyond("the job is killed; its output stays"),
+        Limit::new("time until a call with `background` returns", BACKGROUND_WAIT_SECS, "seconds")
+            .beyond("the command becomes a job"),
         Limit::new("length of `command`", MAX_COMMAND_BYTES as u64, "bytes")
             .beyond("`too_large`; write it to a file and run that"),
         Limit::new("one file of saved output", MAX_FILE_BYTES, "bytes")
@@ -204,16 +295,25 @@ fn check_command(command: &str) -> Result<(), ToolError> {
 
 /// Without a reply budget, shows the start of each stream. With one, shows the start and the end:
 /// the start alone would often hide how the command ended.
-fn shown_part(requested: Option<Keep>, turn: &TurnContext) -> (Keep, OutputWindow, SaveTarget) {
+fn shown_part(
+    requested: Option<Keep>,
+    lifetime: Lifetime,
+    turn: &TurnContext,
+) -> (Keep, OutputWindow, SaveTarget) {
     let save_to = turn.output_store.clone().ok_or("no directory for saved output is configured");
     let Some(budget) = turn.reply_budget else {
         return (requested.unwrap_or_default(), OutputWindow::Each(MAX_STREAM_BYTES), save_to);
     };
-    let note_bytes = match turn.sandbox() {
-        SandboxPolicy::WorkspaceWrite => 2 * MAX_NOTE_BYTES,
-        SandboxPolicy::ReadOnly => MAX_NOTE_BYTES,
+    let notes = match turn.sandbox() {
+        SandboxPolicy::WorkspaceWrite => 2,
+        SandboxPolicy::ReadOnly => 1,
         SandboxPolicy::Off | SandboxPolicy::Full => 0,
     };
+    let of_job = match lifetime {
+        Lifetime::Call => 0,
+        Lifetime::MaybeJob => 1,
+    };
+    let note_bytes = (notes + of_job) * MAX_NOTE_BYTES;
     let (window, save_to) = OutputWindow::within(budget, save_to, note_bytes);
     (requested.unwrap_or(Keep::Both), window, save_to)
 }

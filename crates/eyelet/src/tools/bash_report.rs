@@ -6,12 +6,12 @@ use serde::{Serialize, Serializer};
 
 use crate::cancel::Stop;
 use crate::context::TurnContext;
-use crate::exec::blocked::Findings;
-use crate::exec::run_command::{CommandEnd, CommandOutcome};
+use crate::exec::outcome::{CommandEnd, CommandOutcome, EndedCommand};
+use crate::names::named;
 use crate::output::Report;
 use crate::sandbox_policy::SandboxPolicy;
 use crate::text::blocked::{self, Blocked, BlockedAction};
-use crate::text::command_reply::{self, StreamReport};
+use crate::text::command_reply::{self, NamedFiles, StreamReport};
 use crate::text::escape;
 use crate::text::removed_files::RemovedFiles;
 use crate::text::reverted::{Fate, Reverted};
@@ -30,7 +30,8 @@ pub struct BashReport {
     pub stdout: StreamReport,
     /// Its standard error.
     pub stderr: StreamReport,
-    /// Its exit code; 128 + N for signal N, -1 after a timeout or a cancel.
+    /// Its exit code; 128 + N for signal N. -1 if it has none: after a timeout or a cancel, and while it runs as a
+    /// job.
     pub exit_code: i32,
     /// Why eyelet killed it, other than for a timeout or a cancel.
     pub killed: Option<String>,
@@ -53,20 +54,95 @@ pub struct BashReport {
     pub sandbox_reverted: Vec<Reverted>,
     /// Saved files that were removed to free space for its output.
     pub removed: RemovedFiles,
+    /// The job, if the command outlives the call that started it.
+    pub job: Option<JobState>,
+    /// Why a command that reached its time limit did not become a job.
+    pub not_in_background: Option<String>,
+}
+
+/// The state of a background job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct JobState {
+    /// The number of the job in its session.
+    pub id: u64,
+    /// Whether it runs, or how it ended.
+    pub status: JobStatus,
+    /// How many seconds it has run, or ran.
+    pub elapsed_secs: u64,
+}
+
+/// Whether a job runs, or how it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JobStatus {
+    /// It runs.
+    Running,
+    /// Its command ended by itself.
+    Exited,
+    /// It was killed: by `jobs`, with its session, or by the sandbox.
+    Killed,
+    /// It reached its time limit.
+    TimedOut,
+}
+
+named!(JobStatus, "job status", {
+    Running = "running", Exited = "exited", Killed = "killed", TimedOut = "timed out",
+});
+
+impl Serialize for JobStatus {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// The status of a command that has ended, and its exit code.
+pub(super) fn status(end: &CommandEnd) -> (JobStatus, i32) {
+    match end {
+        CommandEnd::Exited(code) => (JobStatus::Exited, *code),
+        CommandEnd::Stopped(Stop::TimedOut) => (JobStatus::TimedOut, STOPPED),
+        CommandEnd::Stopped(Stop::Cancelled) => (JobStatus::Killed, STOPPED),
+        CommandEnd::Killed(_) => (JobStatus::Killed, KILLED),
+    }
 }
 
 impl BashReport {
-    pub(super) fn new(
-        outcome: CommandOutcome,
-        blocked: Findings,
-        timeout_secs: u64,
+    /// The report of a job that runs.
+    pub(super) fn running(
+        streams: [StreamReport; 2],
+        reverted: Vec<Reverted>,
+        removed: RemovedFiles,
+        job: JobState,
         turn: &TurnContext,
     ) -> Self {
+        let [stdout, stderr] = streams;
+        BashReport {
+            stdout,
+            stderr,
+            exit_code: STOPPED,
+            killed: None,
+            timed_out: false,
+            cancelled: false,
+            timeout_secs: 0,
+            sandbox: Some(turn.sandbox()).filter(|policy| *policy != SandboxPolicy::Full),
+            sandbox_blocked: Vec::new(),
+            sandbox_blocked_more: 0,
+            sandbox_hint: None,
+            sandbox_reverted: reverted,
+            removed,
+            job: Some(job),
+            not_in_background: None,
+        }
+    }
+
+    pub(super) fn new(ended: EndedCommand, timeout_secs: u64, turn: &TurnContext) -> Self {
+        let EndedCommand { outcome, findings: blocked } = ended;
         let CommandOutcome { end, stdout, stderr, reverted, removed, .. } = outcome;
-        let (exit_code, stop, killed) = match end {
-            CommandEnd::Exited(code) => (code, None, None),
-            CommandEnd::Stopped(stop) => (STOPPED, Some(stop), None),
-            CommandEnd::Killed(reason) => (KILLED, None, Some(reason)),
+        let (_, exit_code) = status(&end);
+        let (stop, killed) = match end {
+            CommandEnd::Exited(_) => (None, None),
+            CommandEnd::Stopped(stop) => (Some(stop), None),
+            CommandEnd::Killed(reason) => (None, Some(reason)),
         };
         BashReport {
             stdout,
@@ -82,6 +158,8 @@ impl BashReport {
             sandbox: Some(turn.sandbox()).filter(|policy| *policy != SandboxPolicy::Full),
             sandbox_reverted: reverted,
             removed,
+            job: None,
+            not_in_background: None,
         }
     }
 
@@ -98,28 +176,52 @@ impl BashReport {
         blocked::notes(&self.sandbox_blocked, self.sandbox_blocked_more, hint)
     }
 
+    fn is_running(&self) -> bool {
+        self.job.is_some_and(|job| job.status == JobStatus::Running)
+    }
+
     fn status(&self) -> String {
-        if self.timed_out {
+        let killed = self.killed.as_deref().map(|reason| {
+            let reason = truncate::at_most(reason, command_reply::MAX_NOTED_PATH_BYTES);
+            format!("killed: {reason}")
+        });
+        let exit_code = self.exit_code;
+        if let Some(job) = self.job {
+            let status = match (job.status, killed) {
+                (JobStatus::Exited, _) => format!("exited {exit_code}"),
+                (JobStatus::Killed, Some(killed)) => killed,
+                (status, _) => status.to_string(),
+            };
+            format!("job {} {status}, {} s", job.id, job.elapsed_secs)
+        } else if self.timed_out {
             format!("timed out after {} s", self.timeout_secs)
         } else if self.cancelled {
             "cancelled".to_owned()
-        } else if let Some(reason) = &self.killed {
-            format!("killed: {}", truncate::at_most(reason, command_reply::MAX_NOTED_PATH_BYTES))
         } else {
-            format!("exit {}", self.exit_code)
+            killed.unwrap_or_else(|| format!("exit {exit_code}"))
         }
     }
 }
 
 impl Report for BashReport {
     fn content(&self) -> String {
-        let notes = self.blocked_in_words().into_iter();
+        let refused = self.not_in_background.as_ref();
+        let refused = refused.map(|reason| {
+            let reason = truncate::at_most(reason, command_reply::MAX_NOTED_PATH_BYTES);
+            format!("not continued in the background: {reason}")
+        });
+        let notes = refused.into_iter().chain(self.blocked_in_words());
         let notes = notes.chain(reverted_note(self)).chain(self.removed.summary());
-        command_reply::render(&self.status(), &self.stdout, &self.stderr, notes)
+        let named_files = match self.job {
+            Some(_) => NamedFiles::Always,
+            None => NamedFiles::IfTruncated,
+        };
+        command_reply::render(&self.status(), [&self.stdout, &self.stderr], named_files, notes)
     }
 
     fn success(&self) -> bool {
-        self.exit_code == 0
+        // That a job runs is what the caller wanted.
+        self.exit_code == 0 || self.is_running()
     }
 
     fn withheld_bytes(&self) -> u64 {
@@ -133,7 +235,7 @@ impl Serialize for BashReport {
         BashData {
             stdout: self.stdout.text(),
             stderr: self.stderr.text(),
-            exit_code: self.exit_code,
+            exit_code: Some(self.exit_code).filter(|_| !self.is_running()),
             timed_out: self.timed_out,
             stdout_truncated: self.stdout.is_truncated(),
             stderr_truncated: self.stderr.is_truncated(),
@@ -145,7 +247,8 @@ impl Serialize for BashReport {
             stderr_file: self.stderr.file().map(shown),
             stdout_spill_error: self.stdout.save_error(),
             stderr_spill_error: self.stderr.save_error(),
-            cancelled: self.cancelled.then_some(true),
+            job: self.job,
+            cancelled: (self.cancelled && self.job.is_none()).then_some(true),
             // A command that failed may have been stopped by the sandbox.
             sandbox: self.sandbox.filter(|_| !self.success()).map(SandboxPolicy::as_str),
             killed: self.killed.as_deref(),
@@ -163,7 +266,7 @@ impl Serialize for BashReport {
 struct BashData<'a> {
     stdout: &'a str,
     stderr: &'a str,
-    exit_code: i32,
+    exit_code: Option<i32>,
     timed_out: bool,
     stdout_truncated: bool,
     stderr_truncated: bool,
@@ -181,6 +284,8 @@ struct BashData<'a> {
     stdout_spill_error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_spill_error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<JobState>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cancelled: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

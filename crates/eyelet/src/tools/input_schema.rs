@@ -12,6 +12,11 @@ pub(super) fn object(required: &str, properties: Value) -> Value {
     })
 }
 
+/// The same without a required property.
+pub(super) fn optional_object(properties: Value) -> Value {
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
 pub(super) fn string(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }

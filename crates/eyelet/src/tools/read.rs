@@ -80,6 +80,7 @@ struct RawArgs {
     column: Option<u64>,
     #[serde(default, deserialize_with = "args::number")]
     tail: Option<u64>,
+    #[serde(default, deserialize_with = "args::flag")]
     numbers: Option<bool>,
     #[serde(default, deserialize_with = "args::blank_as_none")]
     encoding: Option<String>,
@@ -124,9 +125,8 @@ impl Tool for Read {
             format!(
                 "Reads a file and returns up to {MAX_LINES} lines and the total number of lines. If \
                  more lines follow, continue with offset set to the next line; if a line has more \
-                 than {MAX_LINE_LENGTH} characters, with column {next}. Also shows images (PNG, JPEG, GIF, \
-                 WebP), the start of binary files as hex, and output that bash saved. To list a \
-                 directory, use list_dir.",
+                 than {MAX_LINE_LENGTH} characters, with column {next}. Also shows images, the start of \
+                 binary files as hex, and output that bash saved.",
                 next = MAX_LINE_LENGTH + 1,
             ),
         )
@@ -197,8 +197,14 @@ impl Tool for Read {
         match image_type::detect(start) {
             Some(image) => read_image(args.path, image, region, &file, turn).map(ReadReport::Image),
             None if region.is_some() => Err(not_an_image(&args.path)),
-            None => read_text::read_text(args.path, page, encoding, file, start, turn)
-                .map(ReadReport::Text),
+            None => {
+                let read = read_text::read_text(args.path, page, encoding, file, start, turn);
+                let is_jobs = turn.jobs.as_ref().is_some_and(|jobs| jobs.is_writing(path.shown()));
+                read.map(|mut page| {
+                    page.is_growing |= is_jobs;
+                    ReadReport::Text(page)
+                })
+            }
         }
     }
 }

@@ -208,6 +208,6 @@ fn arguments_above_the_limit_are_refused_unparsed() {
 fn an_unknown_tool_error_lists_the_known_tools() {
     let tree = TempTree::new("");
     let answer = content(&turn(tree.path()), "write\n_file", &json!({}));
-    expect![[r#"error unknown_tool: unknown tool `write\n_file`, expected one of list_dir, find_files, grep_files, read, bash"#]]
+    expect![[r#"error unknown_tool: unknown tool `write\n_file`, expected one of list_dir, find_files, grep_files, read, bash, jobs"#]]
         .assert_eq(&answer);
 }

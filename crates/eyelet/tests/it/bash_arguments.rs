@@ -41,7 +41,7 @@ fn invalid_arguments_return_errors_that_say_what_to_do() {
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `timeout_secs`: invalid value: integer `-1`, expected a whole number from 0 to 18446744073709551615 at line 1 column 35"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `keep`: unknown variant `middle`, expected one of `head`, `tail`, `both` at line 1 column 33"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `timeout` (use timeout_secs, in seconds) at line 1 column 27"}}
-        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `cmd`, expected one of `command`, `timeout_secs`, `cwd`, `keep` at line 1 column 6"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: unknown field `cmd`, expected one of `command`, `timeout_secs`, `cwd`, `keep`, `background`, `on_timeout` at line 1 column 6"}}
         {"ok":false,"error":{"code":"invalid_input","message":"failed to parse function arguments: `command`: invalid type: integer `5`, expected a string at line 1 column 12"}}
         {"ok":false,"error":{"code":"too_large","message":"command is too long: 131072 bytes, the limit is 131071; write it to a file in parts and run the file"}}"#]].assert_eq(&answers.join("\n"));
 }

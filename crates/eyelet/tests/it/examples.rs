@@ -50,7 +50,7 @@ fn chat_api_runs_calls_until_the_model_answers() {
         "chat_api",
         &expect![[r#"
             "read" -> error: path `no-such-file` cannot be read: No such file or directory (os error 2)
-            "write" -> error: unknown tool `write`, expected one of list_dir, find_files, grep_files, read, bash
+            "write" -> error: unknown tool `write`, expected one of list_dir, find_files, grep_files, read, bash, jobs
             "read" -> [lines 1-3 of 3]
             [package]
             name = "eyelet"

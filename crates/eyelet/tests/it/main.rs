@@ -16,6 +16,7 @@ mod arguments;
 mod ask;
 mod bash;
 mod bash_arguments;
+mod bash_jobs;
 mod bash_processes;
 mod bash_saved_output;
 mod bash_terminal;

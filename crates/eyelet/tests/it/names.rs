@@ -4,7 +4,7 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use expect_test::expect;
-use eyelet::tools::{EntryKind, Ignored, Keep, Show};
+use eyelet::tools::{EntryKind, Ignored, JobStatus, Keep, OnTimeout, Show};
 use eyelet::{
     AttachmentMode, DefinitionFormat, ErrorCode, Load, PathScope, SandboxPolicy, SearchEngine,
     UnknownName,
@@ -38,6 +38,8 @@ fn each_public_enum_parses_from_what_it_displays() {
         names(DefinitionFormat::ALL, DefinitionFormat::NAMES),
         names(AttachmentMode::ALL, AttachmentMode::NAMES),
         names(Load::ALL, Load::NAMES),
+        names(OnTimeout::ALL, OnTimeout::NAMES),
+        names(JobStatus::ALL, JobStatus::NAMES),
         names(ErrorCode::ALL, ErrorCode::NAMES),
     ];
     expect![[r#"
@@ -50,7 +52,9 @@ fn each_public_enum_parses_from_what_it_displays() {
         unknown kind of entry `a\nb`, expected one of file, directory, symlink, other
         unknown definition format `a\nb`, expected one of mcp, openai, anthropic
         unknown attachment mode `a\nb`, expected one of inline, omit
-        unknown kind of load `a\nb`, expected one of read, walk, command
+        unknown kind of load `a\nb`, expected one of read, walk, command, wait
+        unknown action at the time limit `a\nb`, expected one of kill, background
+        unknown job status `a\nb`, expected one of running, exited, killed, timed out
         unknown error code `a\nb`, expected one of invalid_input, unknown_tool, not_found, permission_denied, outside_root, not_a_directory, not_a_file, too_large, timed_out, cancelled, search_failed, sandbox_unavailable, busy, io_error
     "#]].assert_eq(&errors.concat());
 }

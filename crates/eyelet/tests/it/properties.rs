@@ -65,7 +65,8 @@ fn value(name: &str, tree: &TempTree, random: &mut fastrand::Rng) -> Value {
         "keep" => &[json!("head"), json!("tail"), json!("both"), json!("middle")],
         "show" => &[json!("files"), json!("lines"), json!("count"), json!("all")],
         "encoding" => &[json!("utf-8"), json!("utf-16le"), json!("GBK"), json!("latin1")],
-        "numbers" => &[json!(true), json!(false)],
+        "on_timeout" => &[json!("kill"), json!("background"), json!("wait")],
+        "numbers" | "background" | "stop" => &[json!(true), json!(false)],
         "ignored" => &[json!("show"), json!("skip"), json!("hide")],
         _ => &[
             json!(0),
@@ -83,7 +84,7 @@ fn value(name: &str, tree: &TempTree, random: &mut fastrand::Rng) -> Value {
 }
 
 fn arguments(tool: &ToolDefinition, tree: &TempTree, random: &mut fastrand::Rng) -> Value {
-    let required = tool.input_schema["required"].as_array().unwrap();
+    let required = tool.input_schema["required"].as_array().cloned().unwrap_or_default();
     let mut arguments = Map::new();
     for name in tool.input_schema["properties"].as_object().unwrap().keys() {
         let give =

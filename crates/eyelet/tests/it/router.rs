@@ -117,7 +117,7 @@ fn a_typed_call_of_a_missing_tool_lists_the_known_tools() {
     let error = typed(&ToolRouter::new(), "hi").unwrap_err();
     let FunctionCallError::RespondToModel(error) = error else { panic!("not for the host") };
     assert_eq!(error.code, ErrorCode::UnknownTool);
-    expect!["unknown tool `it::router::Echo`, expected one of list_dir, find_files, grep_files, read, bash"]
+    expect!["unknown tool `it::router::Echo`, expected one of list_dir, find_files, grep_files, read, bash, jobs"]
         .assert_eq(&error.message);
 }
 
@@ -156,7 +156,7 @@ fn error_codes_display_as_they_serialize() {
 fn definitions_render_in_each_host_format() {
     let definitions = ToolRouter::empty().with(Echo).definitions();
     let render = |format| render_definitions(&definitions, format).to_string();
-    expect![[r#"[{"name":"echo","title":"Echo","description":"Says it again.","inputSchema":{"type":"object"},"annotations":{"title":"Echo","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}]"#]]
+    expect![[r#"[{"name":"echo","title":"Echo","description":"Says it again.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}}]"#]]
         .assert_eq(&render(DefinitionFormat::Mcp));
     expect![[r#"[{"type":"function","function":{"name":"echo","description":"Says it again.","parameters":{"type":"object"}}}]"#]]
         .assert_eq(&render(DefinitionFormat::OpenAi));
@@ -188,14 +188,14 @@ fn a_tool_replaces_an_earlier_one_of_the_same_name() {
 }
 
 #[test]
-fn all_tools_but_bash_are_read_only() {
+fn all_tools_but_those_of_commands_are_read_only() {
     let tools: Vec<_> = ToolRouter::new()
         .definitions()
         .iter()
         .map(|definition| (definition.name, definition.read_only))
         .collect();
     let read_only = ["list_dir", "find_files", "grep_files", "read"].map(|name| (name, true));
-    assert_eq!(tools, [read_only.as_slice(), &[("bash", false)]].concat());
+    assert_eq!(tools, [read_only.as_slice(), &[("bash", false), ("jobs", false)]].concat());
 }
 
 #[test]

@@ -70,6 +70,8 @@ pub(super) struct Protection {
     reverted: Vec<Reverted>,
     /// How many of them are noted in the mark.
     noted: usize,
+    /// How many of them the caller knows.
+    told: usize,
     mounts: Mounts,
     /// Changes that were noticed during a check, for the next one.
     events: Vec<Event>,
@@ -166,6 +168,7 @@ impl Protection {
                 watch,
                 reverted,
                 noted: 0,
+                told: 0,
                 mounts,
                 events: Vec::new(),
                 replaced: ReplacedFiles::default(),
@@ -189,6 +192,13 @@ impl Protection {
     /// Becomes readable when a protected path changes.
     pub(super) fn handle(&self) -> BorrowedFd<'_> {
         self.watch.handle()
+    }
+
+    /// The changes that were reverted since the last time.
+    pub(super) fn newly_reverted(&mut self) -> Vec<Reverted> {
+        let new = self.reverted.get(self.told..).unwrap_or_default().to_vec();
+        self.told = self.reverted.len();
+        new
     }
 
     /// When to check the protected paths even if no change was reported.

@@ -39,6 +39,8 @@ pub(crate) struct SupervisedProcess {
     network_use: NetworkUse,
     /// None until the supervisor has checked the protected paths.
     reverted: Option<Vec<Reverted>>,
+    /// Changes that were reverted while the command runs, for the next report.
+    newly_reverted: Vec<Reverted>,
 }
 
 impl SupervisedProcess {
@@ -67,6 +69,7 @@ impl SupervisedProcess {
             refused_connections: 0,
             network_use,
             reverted: None,
+            newly_reverted: Vec::new(),
         };
         Ok((supervisee, outputs))
     }
@@ -164,6 +167,11 @@ impl SupervisedProcess {
         reported.unwrap_or_else(unseen)
     }
 
+    /// The changes to protected paths that were reverted since the last time, while the command runs.
+    pub(crate) fn newly_reverted(&mut self) -> Vec<Reverted> {
+        std::mem::take(&mut self.newly_reverted)
+    }
+
     fn receive_messages(&mut self) -> Result<(), Refusal> {
         while !self.is_gone {
             match self.supervised.receive()? {
@@ -197,6 +205,9 @@ impl SupervisedProcess {
                 }
                 Received::Message(Message::ConnectionsRefused(count)) => {
                     self.refused_connections = count;
+                }
+                Received::Message(Message::Restored(reverted)) => {
+                    self.newly_reverted.extend(reverted.into_iter().map(from_message));
                 }
                 Received::Message(Message::Gone(reverted)) => {
                     self.reverted = Some(reverted.into_iter().map(from_message).collect());

@@ -1,0 +1,52 @@
+//! The result of a command: its end, its output, and what the sandbox did.
+
+use crate::cancel::Stop;
+use crate::error::Hint;
+use crate::exec::sandbox_facts::SandboxFacts;
+use crate::text::blocked::Blocked;
+use crate::text::command_reply::StreamReport;
+use crate::text::removed_files::RemovedFiles;
+use crate::text::reverted::Reverted;
+
+/// The result of a command.
+#[derive(Clone)]
+pub(crate) struct CommandOutcome {
+    pub(crate) end: CommandEnd,
+    pub(crate) stdout: StreamReport,
+    pub(crate) stderr: StreamReport,
+    /// How it was sandboxed, if it was.
+    pub(crate) sandbox: Option<SandboxFacts>,
+    /// What the sandbox refused, as far as that was counted.
+    pub(crate) blocked: Vec<Blocked>,
+    /// Changes to protected paths that were reverted.
+    pub(crate) reverted: Vec<Reverted>,
+    /// Saved files that were removed to free space for its output.
+    pub(crate) removed: RemovedFiles,
+}
+
+/// How a command ended.
+#[derive(Clone)]
+pub(crate) enum CommandEnd {
+    /// By itself; 128 + N for signal N.
+    Exited(i32),
+    /// eyelet killed it because the call ended.
+    Stopped(Stop),
+    /// The supervisor killed it, for this reason.
+    Killed(String),
+}
+
+/// What the sandbox refused, and what would allow it.
+#[derive(Clone, Default)]
+pub(crate) struct Findings {
+    pub(crate) entries: Vec<Blocked>,
+    /// How many more there are.
+    pub(crate) more: u64,
+    pub(crate) hint: Option<Hint>,
+}
+
+/// A command that has ended, and what the sandbox refused to it.
+#[derive(Clone)]
+pub(crate) struct EndedCommand {
+    pub(crate) outcome: CommandOutcome,
+    pub(crate) findings: Findings,
+}
