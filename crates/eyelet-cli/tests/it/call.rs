@@ -36,7 +36,7 @@ fn unknown_tool_is_an_error_that_lists_the_tools() {
     expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"unknown_tool","message":"unknown tool `list-dir`, expected one of list_dir, find_files, grep_files, read, bash"}}
+        {"ok":false,"error":{"code":"unknown_tool","message":"unknown tool `list-dir`, expected one of list_dir, find_files, grep_files, read, bash, jobs"}}
     "#]].assert_eq(&eyelet(&tree, ["call", "list-dir", "{}"]));
 }
 

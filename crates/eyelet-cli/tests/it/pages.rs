@@ -114,14 +114,21 @@ fn limits_are_printed_as_a_table() {
           output shown of stdout and stderr, each                     51,200 bytes        truncated at a character boundary; saved in full to a file named in the reply
           default of `timeout_secs`                                   120 seconds         the command is killed; its output so far is returned, `timed_out` is true
           maximum of `timeout_secs`                                   600 seconds         reduced to this value
+          time of a background job                                    86,400 seconds      the job is killed; its output stays
+          time until a call with `background` returns                 2 seconds           the command becomes a job
           length of `command`                                         131,071 bytes       `too_large`; write it to a file and run that
           one file of saved output                                    256 MiB             only the start is saved; the reply says how many bytes
           all saved output of a session                               1 GiB               the oldest files are removed
           age of output saved by the command line                     24 hours            removed at the next start
+        jobs
+          maximum of `wait_secs`                                      600 seconds         reduced to this value
         the server
           concurrent `bash` calls                                     8 calls             further calls wait; other kinds of calls do not
           concurrent `list_dir`, `find_files` and `grep_files` calls  4 calls             further calls wait; other kinds of calls do not
           concurrent `read` calls                                     32 calls            further calls wait; other kinds of calls do not
+          running jobs of a session                                   8 jobs              fails with `busy`; stop one with `jobs`
+          running jobs of all sessions                                64 jobs             fails with `busy`; retry later
+          `jobs` calls that wait                                      64 calls            fails with `busy`; retry without `wait_secs`
           waiting calls of each kind                                  128 calls           fails with `busy`; retry later
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }

@@ -211,3 +211,20 @@ fn an_unknown_tool_error_lists_the_known_tools() {
     expect![[r#"error unknown_tool: unknown tool `write\n_file`, expected one of list_dir, find_files, grep_files, read, bash, jobs"#]]
         .assert_eq(&answer);
 }
+
+#[test]
+fn truth_values_may_be_strings() {
+    let tree = TempTree::new("");
+    tree.file("a", "x\n");
+    let turn = turn(tree.path());
+    for numbers in [json!(true), json!("true"), json!(" true ")] {
+        let page = content(&turn, "read", &json!({"path": "a", "numbers": numbers}));
+        assert_eq!(page, "[lines 1-1 of 1]\n1\tx\n", "{numbers}");
+    }
+    for numbers in [json!(false), json!("false"), json!(""), json!(null)] {
+        let page = content(&turn, "read", &json!({"path": "a", "numbers": numbers}));
+        assert_eq!(page, "[lines 1-1 of 1]\nx\n", "{numbers}");
+    }
+    let error = content(&turn, "read", &json!({"path": "a", "numbers": "yes"}));
+    assert!(error.contains("`numbers`") && error.contains("true or false"), "{error}");
+}
