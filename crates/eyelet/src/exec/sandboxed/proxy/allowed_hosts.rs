@@ -244,7 +244,7 @@ impl Rule {
                 return Err("commands cannot connect to it".to_owned());
             }
             if address.is_loopback() && port.is_none() {
-                return Err(format!("this machine's ports are allowed one by one: {text}:PORT"));
+                return Err(format!("an address of this machine requires a port: {text}:PORT"));
             }
         }
         let rule = |address| Rule { host: RuleHost::Address(address), port };
