@@ -1,6 +1,5 @@
 //! A host that offers two tools of eyelet and one of its own to a chat API, in 60 lines.
-#![allow(clippy::print_stdout, clippy::indexing_slicing, reason = "a program")]
-#![allow(clippy::disallowed_methods, reason = "it reads its working directory")]
+#![allow(clippy::print_stdout, clippy::indexing_slicing, reason = "a program, not a library")]
 use eyelet::{tools::*, *};
 use serde_json::{Value, json};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -22,8 +21,7 @@ impl Tool for Tail {
     fn run(&self, args: TailArgs, turn: &TurnContext) -> Result<TextReport, ToolError> {
         let (mut file, mut end) = (turn.resolve_path("path", &args.path)?.open_file()?, vec![]);
         let _is_short = file.seek(SeekFrom::End(-2000)).is_err(); // then it stays at the start
-        let read = file.take(2000).read_to_end(&mut end);
-        read.map_err(|error| ToolError::io("cannot read the file", &error))?;
+        file.take(2000).read_to_end(&mut end).map_err(|err| ToolError::io("cannot read", &err))?;
         Ok(TextReport::new(String::from_utf8_lossy(&end)))
     }
 }
@@ -37,7 +35,7 @@ fn chat(messages: &[Value], _tools: &Value) -> Value {
     json!({"tool_calls": [{"id": name, "function": {"name": name, "arguments": arguments}}]})
 }
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let dir = std::env::current_dir()?;
+    let dir = std::path::absolute(".")?;
     let turn = TurnContext::new(&dir, SandboxPolicy::Off)?.with_root(Root::open(&dir)?);
     let turn = turn.with_reply_budget(ReplyBudget::new(8192));
     let router = ToolRouter::empty().with(GrepFiles).with(Read).with(Tail);

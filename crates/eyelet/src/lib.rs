@@ -52,8 +52,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate needs no others; the example uses `serde_json`, and a tool of your own also `serde` with the
-//! feature `derive`. The directory `examples` of this crate has complete programs: `embed` (plain calls),
+//! eyelet itself requires no other crates in your program. The example also uses `serde_json`, and a tool of
+//! your own uses `serde` with the feature `derive`. The directory `examples` of this crate has complete programs: `embed` (plain calls),
 //! `chat_api`, `small_host` (a host with its own tool in 60 lines), `own_tool`, `tokio_host` and
 //! `sandboxed_commands`.
 //!

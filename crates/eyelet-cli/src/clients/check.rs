@@ -81,7 +81,8 @@ fn this_program(program: &Path) -> Result<PathBuf, String> {
     match executable.is_same(program) {
         true => Ok(executable.path),
         false => {
-            Err("is not this eyelet, and --check runs no other program of a project".to_owned())
+            Err("was not run: from a project's file, --check runs only this eyelet executable"
+                .to_owned())
         }
     }
 }

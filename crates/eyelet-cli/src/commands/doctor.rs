@@ -77,12 +77,12 @@ fn name(tier: Tier) -> &'static str {
 fn blocked_mechanism(tier: Tier) -> &'static str {
     match tier {
         Tier::Namespaces => {
-            "If a command fails, the reply says what the sandbox blocked: connections by the kernel's counters of \
-             the command's network namespace, writes by a guess from the command's stderr."
+            "If a command fails, the reply says what the sandbox blocked. The kernel counts refused connections; \
+             refused writes are a guess from the command's stderr."
         }
         Tier::Landlock => {
-            "If a command fails, the reply says what the sandbox probably blocked: connections and writes by a \
-             guess from the command's stderr. This tier has no counters."
+            "If a command fails, the reply says what the sandbox probably blocked. This is a guess from the command's \
+             stderr, because the kernel counts nothing in this tier."
         }
     }
 }

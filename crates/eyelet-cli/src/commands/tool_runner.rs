@@ -49,7 +49,7 @@ pub(super) fn note_unreadable(paths: &[String], count: u64) {
     }
     let more = count.saturating_sub(paths.len() as u64);
     if more > 0 {
-        print::note(&format!("could not read {more} more"));
+        print::note(&format!("could not read {more} more files"));
     }
 }
 

@@ -47,8 +47,8 @@ pub(crate) struct ContextFlags {
     /// Let sandboxed commands use the network
     #[arg(long)]
     pub(crate) network: bool,
-    /// Let sandboxed commands connect to HOST[:PORT] only, by HTTP proxy; *.HOST for all below it, localhost:PORT
-    /// for a port of this machine, registries for package registries; repeatable
+    /// Let sandboxed commands connect only to HOST[:PORT], through an HTTP proxy; *.HOST allows all names below
+    /// HOST, localhost:PORT a port of this machine, registries the known package registries; repeatable
     #[arg(long = "allow-host", value_name = "HOST")]
     pub(crate) allowed_hosts: Vec<String>,
     /// Kill a command if its processes use more memory than SIZE, such as 4G or 50% [default: half of the

@@ -72,7 +72,7 @@ pub(crate) enum Command {
     )]
     Mcp(LazyArgs<McpFlags>),
     /// Print the tool definitions as JSON, for a model's API
-    #[command(after_help = "Prints what `eyelet mcp` with the same options offers.")]
+    #[command(after_help = "Prints the tools that `eyelet mcp` offers with the same options.")]
     Tools(LazyArgs<ToolsFlags>),
     /// Print the limits of the tools
     Limits {

@@ -98,7 +98,7 @@ fn allow_host_contradicts_network_and_full() {
     expect![[r#"
         exit 125
         --- stderr
-        eyelet: --allow-host: invalid host `localhost`: this machine's ports are allowed one by one: localhost:PORT
+        eyelet: --allow-host: invalid host `localhost`: an address of this machine requires a port: localhost:PORT
     "#]].assert_eq(&bash(&["--sandbox", "read-only", "--allow-host", "localhost"]));
     expect![[r#"
         exit 125

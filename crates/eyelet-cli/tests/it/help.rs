@@ -67,9 +67,9 @@ fn help_of_eyelet() {
               --writable <DIR>          Let sandboxed commands also write to this directory, under
                                         workspace-write; repeatable
               --network                 Let sandboxed commands use the network
-              --allow-host <HOST>       Let sandboxed commands connect to HOST[:PORT] only, by HTTP proxy;
-                                        *.HOST for all below it, localhost:PORT for a port of this machine,
-                                        registries for package registries; repeatable
+              --allow-host <HOST>       Let sandboxed commands connect only to HOST[:PORT], through an HTTP
+                                        proxy; *.HOST allows all names below HOST, localhost:PORT a port of
+                                        this machine, registries the known package registries; repeatable
               --memory <SIZE>           Kill a command if its processes use more memory than SIZE, such as
                                         4G or 50% [default: half of the memory of the machine or container]
               --env <NAME>              Pass this environment variable to sandboxed commands; repeatable
@@ -307,7 +307,7 @@ fn help_of_tools() {
 
         Path and sandbox options: as above
 
-        Prints what `eyelet mcp` with the same options offers.
+        Prints the tools that `eyelet mcp` offers with the same options.
     "#]]
     .assert_eq(&help(&["tools"]));
 }

@@ -117,9 +117,9 @@ fn check_never_runs_a_program_that_a_project_names() {
         results.push_str(&redact(&tree, &String::from_utf8(output.stderr).unwrap()));
     }
     expect![[r#"
-        eyelet: /repo/.mcp.json: `./server` is not this eyelet, and --check runs no other program of a project; run `eyelet setup claude-code --write`
-        eyelet: /repo/.mcp.json: `/bin/sh -c touch ran` is not this eyelet, and --check runs no other program of a project; run `eyelet setup claude-code --write`
-        eyelet: /repo/.mcp.json: `eyelet mcp` is not this eyelet, and --check runs no other program of a project; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `./server` was not run: from a project's file, --check runs only this eyelet executable; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `/bin/sh -c touch ran` was not run: from a project's file, --check runs only this eyelet executable; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `eyelet mcp` was not run: from a project's file, --check runs only this eyelet executable; run `eyelet setup claude-code --write`
         eyelet: /repo/.mcp.json: `/bin/eyelet bash touch ran` does not start the server on stdin and stdout; run `eyelet setup claude-code --write`
         eyelet: /repo/.mcp.json: `/bin/eyelet call bash {"command":"touch ran"}` does not start the server on stdin and stdout; run `eyelet setup claude-code --write`
         eyelet: /repo/.mcp.json: `/bin/eyelet __supervise` does not start the server on stdin and stdout; run `eyelet setup claude-code --write`

@@ -202,9 +202,12 @@ fn a_checkout_that_cannot_change_settings_is_reported() {
     for (tier, expected) in [
         (
             FIRST,
-            "sandbox probably blocked: change of .vscode/settings.json; git checkout -f leads back",
+            "sandbox probably blocked: change of .vscode/settings.json (use git checkout -f to switch back)",
         ),
-        (SECOND, "sandbox blocked: change of .vscode/settings.json; git checkout -f leads back"),
+        (
+            SECOND,
+            "sandbox blocked: change of .vscode/settings.json (use git checkout -f to switch back)",
+        ),
     ] {
         let project = Project::new();
         let workspace = &project.workspace;

@@ -127,7 +127,7 @@ impl<'a> ImageFile<'a> {
                 1 => format!("has {width}x{height} pixels; the limit is {megapixels} megapixels"),
                 frames => format!(
                     "has {frames} frames of {width}x{height} pixels; the limit is {megapixels} \
-                     megapixels in all; to see a part of the first frame, use region"
+                     megapixels for all frames; to see a part of the first frame, use region"
                 ),
             }));
         }

@@ -130,20 +130,28 @@ impl HeadTailBuffer {
 
     /// Adds the next bytes of the stream.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
+        self.push_searched(chunk, memchr::memrchr(b'\n', chunk));
+    }
+
+    /// Adds the next bytes of the stream. `last_newline` is the position of their last newline: a chunk
+    /// without one is not searched again.
+    pub(crate) fn push_searched(&mut self, chunk: &[u8], last_newline: Option<usize>) {
         self.total_bytes += chunk.len() as u64;
-        self.newlines += memchr::memchr_iter(b'\n', chunk).count() as u64;
-        self.open_line = self.open_line_after(chunk);
+        if last_newline.is_some() {
+            self.newlines += memchr::memchr_iter(b'\n', chunk).count() as u64;
+        }
+        self.open_line = self.open_line_after(chunk.len(), last_newline);
         let room = (self.head_window + EDGE_BYTES).saturating_sub(self.head.len());
         let (first, rest) = chunk.split_at(room.min(chunk.len()));
         self.head.extend_from_slice(first);
         self.push_tail(rest);
     }
 
-    /// The length of the open line after `chunk` is added.
-    pub(crate) fn open_line_after(&self, chunk: &[u8]) -> usize {
-        match memchr::memrchr(b'\n', chunk) {
-            Some(newline) => chunk.len() - newline - 1,
-            None => self.open_line.saturating_add(chunk.len()),
+    /// The length of the open line after a chunk of `length` bytes is added.
+    pub(crate) fn open_line_after(&self, length: usize, last_newline: Option<usize>) -> usize {
+        match last_newline {
+            Some(newline) => length - newline - 1,
+            None => self.open_line.saturating_add(length),
         }
     }
 

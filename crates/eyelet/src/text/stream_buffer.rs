@@ -22,8 +22,10 @@ impl StreamBuffer {
 
     /// Adds the next bytes of the stream.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
+        // A stream can have gigabytes, so a chunk is searched as few times as possible.
+        let last_newline = memchr::memrchr(b'\n', chunk);
         self.has_special = self.has_special || find_special(chunk).is_some();
-        let is_long = self.raw.open_line_after(chunk) > MAX_OPEN_LINE;
+        let is_long = self.raw.open_line_after(chunk.len(), last_newline) > MAX_OPEN_LINE;
         if self.fold.is_none() && (self.has_special || is_long) {
             let (before, line) = self.raw.take_back_open_line();
             let mut fold = TerminalFold::new(before);
@@ -31,9 +33,13 @@ impl StreamBuffer {
             self.fold = Some(Box::new(fold));
             self.raw.set_max_taken_back(0);
         }
-        self.raw.push(chunk);
-        if let Some(fold) = &mut self.fold {
-            fold.push(chunk);
+        self.raw.push_searched(chunk, last_newline);
+        match &mut self.fold {
+            Some(fold) if !self.has_special && last_newline.is_none() => {
+                fold.push_plain_part(chunk)
+            }
+            Some(fold) => fold.push(chunk),
+            None => {}
         }
     }
 

@@ -121,19 +121,33 @@ impl TerminalFold {
 
     /// Adds a part of one line.
     fn push_part(&mut self, part: &[u8]) {
+        if !self.has_escape && find_special(part).is_none() {
+            return self.push_plain_part(part);
+        }
+        self.is_line_empty = false;
+        self.plain_bytes = 0;
+        self.decode_part(part);
+    }
+
+    /// Adds a part of one line that contains no special byte and is not inside an escape sequence.
+    pub(crate) fn push_plain_part(&mut self, part: &[u8]) {
         if part.is_empty() {
             return;
         }
         self.is_line_empty = false;
-        let is_plain = !self.has_escape && find_special(part).is_none();
         let is_long = self.plain_bytes > MAX_PLAIN_BYTES;
-        self.plain_bytes = if is_plain { self.plain_bytes + part.len() } else { 0 };
-        if is_plain && (is_long || self.line.line.is_beyond()) {
+        self.plain_bytes += part.len();
+        if is_long || self.line.line.is_beyond() {
             self.line.ends_with_return = false;
             self.line.beyond.push(&std::mem::take(&mut self.incomplete));
-            self.line.beyond.push(part);
+            self.line.beyond.push_searched(part, None);
             return;
         }
+        self.decode_part(part);
+    }
+
+    /// Decodes a part of one line, after the start of a character in the part before.
+    fn decode_part(&mut self, part: &[u8]) {
         if self.incomplete.is_empty() {
             return self.decode(part);
         }

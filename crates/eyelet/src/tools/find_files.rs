@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use super::grep_files::{DEFAULT_LIMIT, MAX_LIMIT, check_page, check_text, not_opened};
-use super::grep_report::{NOTHING, SkippedFiles, fit_paths, searched_line};
+use super::grep_report::{NOTHING, SkippedFiles, fit_paths, more_files_line, searched_line};
 use super::input_schema::{name, object, string, whole_number};
 use crate::args;
 use crate::cancel::Stop;
@@ -202,8 +202,7 @@ impl Report for FindFilesReport {
             reply.push_str(&format!("\n{matches}; use ignored: \"show\""));
         }
         if let Some(offset) = self.next_offset {
-            let files = self.files.len();
-            reply.push_str(&format!("\nMore than {files} files match; next offset {offset}"));
+            reply.push_str(&more_files_line(self.files.len(), offset));
         }
         reply
     }

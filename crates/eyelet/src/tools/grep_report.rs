@@ -95,8 +95,7 @@ impl Report for GrepFilesReport {
                 self.write_absence(&mut reply);
             }
             if let Some(offset) = self.next_offset {
-                let files = self.files.len();
-                reply.push_str(&format!("\nMore than {files} files match; next offset {offset}"));
+                reply.push_str(&more_files_line(self.files.len(), offset));
             }
         }
         reply
@@ -112,6 +111,11 @@ impl Report for GrepFilesReport {
 }
 
 pub(super) const NOTHING: &str = "No matches found.";
+
+/// The last line of a page of files that another page follows.
+pub(super) fn more_files_line(files: usize, next_offset: u64) -> String {
+    format!("\nMore than {files} files match; next offset {next_offset}")
+}
 
 impl GrepFilesReport {
     /// How many matches or files are on the page.

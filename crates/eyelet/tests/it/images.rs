@@ -247,7 +247,7 @@ fn all_frames_together_have_a_limit() {
     assert!(show(&file(3), None).is_ok());
     assert_eq!(
         error(&file(45), None),
-        "too_large: image `a` has 45 frames of 1500x1500 pixels; the limit is 100 megapixels in all; \
+        "too_large: image `a` has 45 frames of 1500x1500 pixels; the limit is 100 megapixels for all frames; \
          to see a part of the first frame, use region"
     );
     assert_eq!(

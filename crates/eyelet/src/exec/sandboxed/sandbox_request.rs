@@ -72,7 +72,7 @@ impl SupervisedCommand {
             };
         };
         if policy == Policy::Full && settings.session_network.hosts.is_some() {
-            let reason = "the policy `full` has no sandbox, which the allowed hosts require";
+            let reason = "allowed hosts require a sandbox, and the policy `full` has none";
             return Err(Refusal::Unavailable(reason.to_owned()));
         }
         let caches = package_caches(turn, settings, directory);

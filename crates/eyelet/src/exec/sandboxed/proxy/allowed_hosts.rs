@@ -230,8 +230,8 @@ impl Rule {
             Some(Literal::Address(address)) => vec![address],
             None => {
                 let named = name(host).ok_or(
-                    "expected HOST or HOST:PORT, with a name, a name below `*.`, or an IP address; no URL and \
-                     no other wildcards",
+                    "expected HOST or HOST:PORT; HOST is a name such as example.com or *.example.com, or an IP \
+                     address, not a URL",
                 )?;
                 if !is_localhost(&named) {
                     return Ok(vec![Rule { host: RuleHost::Name(named), port }]);
@@ -244,7 +244,7 @@ impl Rule {
                 return Err("commands cannot connect to it".to_owned());
             }
             if address.is_loopback() && port.is_none() {
-                return Err(format!("this machine's ports are allowed one by one: {text}:PORT"));
+                return Err(format!("an address of this machine requires a port: {text}:PORT"));
             }
         }
         let rule = |address| Rule { host: RuleHost::Address(address), port };
