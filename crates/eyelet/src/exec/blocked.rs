@@ -169,11 +169,11 @@ impl Place<'_> {
             let path = below_root.map_or_else(|| self.shown_from_home(&path), shown);
             return Some((BlockedAction::Change { path }, None));
         }
+        let is_hidden = self.sandbox.hidden.iter().any(|hidden| path.starts_with(hidden));
         let is_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
-        if is_writable || is_system || !is_writable_by_user(&path) {
+        if (is_writable && !is_hidden) || is_system || !is_writable_by_user(&path) {
             return None;
         }
-        let is_hidden = self.sandbox.hidden.iter().any(|hidden| path.starts_with(hidden));
         if is_hidden && self.sandbox.refuses == Refuses::ByRules {
             // It may as well have been read.
             return None;

@@ -144,10 +144,12 @@ impl SupervisedProcess {
         };
         Some(SandboxFacts {
             refuses,
-            network: match request.network {
-                Network::On => NetworkAccess::Everything,
-                _ if self.network_use.has_allowed_hosts() => NetworkAccess::AllowedHosts,
-                _ => NetworkAccess::Nothing,
+            network: if request.network == Network::On {
+                NetworkAccess::Everything
+            } else if self.network_use.has_allowed_hosts() {
+                NetworkAccess::AllowedHosts
+            } else {
+                NetworkAccess::Nothing
             },
             writable,
             read_only,
