@@ -28,6 +28,12 @@ pub(crate) fn build(workspace: &Workspace, words: &[&str]) -> Result<(), String>
     Ok(())
 }
 
+/// Compiles the program for the target, without building it.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+    let flags = ["check", "--locked", "--package", "eyelet-cli", "--target", TARGET];
+    run(workspace.cargo().args(flags))
+}
+
 /// Whether the toolchain has the standard library for the target.
 fn has_target(workspace: &Workspace) -> bool {
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));

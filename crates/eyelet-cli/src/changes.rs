@@ -7,8 +7,8 @@ use similar::TextDiff;
 const MAX_LINE_BYTES: usize = 300;
 
 /// The changed lines. Lines around them are not shown, because these files often contain secrets of other
-/// servers. If the file is on one line, or a changed line is very long, the diff shows the entry instead, with
-/// one field per line.
+/// servers. If the file is on one line that changes, or a changed line is very long, the diff shows the entry
+/// instead, with one field per line.
 pub(crate) fn diff(
     old: &str,
     new: &str,
@@ -16,7 +16,8 @@ pub(crate) fn diff(
 ) -> String {
     let lines = changed_lines(old, new);
     let is_one_line = old.trim().lines().count() == 1;
-    if !is_one_line && lines.lines().all(|line| line.len() <= MAX_LINE_BYTES) {
+    let changes_it = is_one_line && lines.lines().any(|line| line.starts_with('-'));
+    if !changes_it && lines.lines().all(|line| line.len() <= MAX_LINE_BYTES) {
         return lines;
     }
     let (old, new) = entries();

@@ -39,8 +39,16 @@ pub(super) const NPM: Need = Need {
     test: Test::Runs("npm", &["--version"]),
     advice: "apt-get install nodejs npm",
 };
+pub(super) const MUSL: Need = Need {
+    name: "musl",
+    test: Test::Runs(
+        "sh",
+        &["-c", "test -d \"$(rustc --print target-libdir --target x86_64-unknown-linux-musl)\""],
+    ),
+    advice: "rustup target add x86_64-unknown-linux-musl",
+};
 
-const OPTIONAL: &[&Need] = &[&RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM];
+const OPTIONAL: &[&Need] = &[&RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM, &MUSL];
 
 /// Programs that tests skip themselves without (`testkit::lacks`), beside the needs of steps.
 const OF_TESTS: &[&str] = &["cargo", "go", "make", "pip3", "python3"];

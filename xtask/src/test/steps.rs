@@ -2,11 +2,12 @@
 
 use std::process::Command;
 
-use super::needs::{CLIPPY, NPM, Need, PYTHON, ROOT, RUSTFMT};
+use super::needs::{CLIPPY, MUSL, NPM, Need, PYTHON, ROOT, RUSTFMT};
 use super::{
     agents, conformance, import_cycles, mcp_clients, pytest, ripgrep, second_user, spec_rules,
 };
 use super::{built, skipped};
+use crate::dist;
 use crate::workspace::{Workspace, run};
 
 /// Which command runs a step.
@@ -120,6 +121,14 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[CLIPPY],
         after: &[],
         run: |workspace| clippy(workspace, "bench/Cargo.toml", &["--workspace"]),
+    },
+    Step {
+        name: "static",
+        about: "the program compiles for `cargo xtask dist`",
+        set: Set::Extended,
+        needs: &[MUSL],
+        after: &[],
+        run: dist::check,
     },
     Step {
         name: "pytest",

@@ -115,6 +115,24 @@ fn diff_shows_the_entry_if_the_file_is_on_one_line() {
 }
 
 #[test]
+fn diff_shows_added_lines_if_the_one_line_of_the_file_stays() {
+    let tree = TempTree::new("");
+    CLIENTS.iter().find(|client| client.name == "codex").unwrap().put(&tree, "model = \"x\"\n");
+    expect![[r#"
+        exit 0
+        --- stdout
+        @@ -1,0 +2,5 @@
+        +
+        +[mcp_servers.eyelet]
+        +command = "/bin/eyelet"
+        +args = ["mcp"]
+        +tool_timeout_sec = 660
+        added the entry to /home/.codex/config.toml; the old file is saved to /home/.codex/config.toml.eyelet-backup
+    "#]]
+    .assert_eq(&setup(&tree, &["codex", "--write"]));
+}
+
+#[test]
 fn diff_shows_only_changed_lines() {
     for client in writable() {
         let tree = TempTree::new("");

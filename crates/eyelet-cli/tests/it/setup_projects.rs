@@ -117,6 +117,23 @@ fn remove_undoes_write_for_every_client() {
 }
 
 #[test]
+fn remove_takes_out_an_entry_that_is_alone_in_its_file() {
+    for client in writable() {
+        for before in ["", "# mine\n"].into_iter().take(1 + usize::from(client.name == "codex")) {
+            let tree = TempTree::new("");
+            let path = client.put(&tree, before);
+            setup(&tree, &[client.name, "--write"]);
+            let removed = setup(&tree, &[client.name, "--remove"]);
+            assert!(removed.starts_with("exit 0\n"), "{}: {removed}", client.name);
+            let after = fs::read_to_string(&path).unwrap();
+            let rest = format!("{{\n  \"{}\": {{}}\n}}\n", client.key());
+            let expected = if client.name == "codex" { before } else { &rest };
+            assert_eq!(after, expected, "{}", client.name);
+        }
+    }
+}
+
+#[test]
 fn remove_keeps_the_other_roots_of_an_entry() {
     let tree = TempTree::new("a/\nb/");
     symlink(tree.at("b"), tree.at("link")).unwrap();

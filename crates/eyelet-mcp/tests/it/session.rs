@@ -65,19 +65,31 @@ fn the_instructions_say_what_commands_may_do() {
     let text = instructions(&tree, &["--root", "."], &json!({}));
     expect![[r#"
         Tools to list, search and read files and to run commands. Every reply has a size limit. Truncated replies say so and give the offset, column or file to continue from.
-        Commands run in a sandbox without network access and can write only to the project and $TMPDIR. cd and export do not persist between calls.
+        Commands run in a sandbox without network access (its localhost is private) and can write only to the project and $TMPDIR. cd and export do not persist between calls.
         Working directory: /repo"#]].assert_eq(&text);
     for (flags, expected) in [
         (vec!["--sandbox", "full"], "Commands run without a sandbox. cd and export do not persist"),
         (vec!["--network"], "in a sandbox with network access and can write only to the project"),
-        (vec!["--sandbox", "read-only"], "without network access and can write only to $TMPDIR."),
+        (
+            vec!["--sandbox", "read-only"],
+            "without network access (its localhost is private) and can write only to $TMPDIR.",
+        ),
+        (
+            vec!["--allow-host", "registries"],
+            "with network access only to registries, by HTTP proxy, and can write only to",
+        ),
+        (
+            vec!["--allow-host", "localhost:5432"],
+            "with network access only to localhost:5432 and can write only to",
+        ),
     ] {
         let text = instructions(&tree, &flags, &json!({}));
         assert!(text.contains(expected), "{text}");
         let mut server = Server::run(command(&tree).arg("mcp").args(&flags));
         server.initialize("test", &json!({}));
         let answer = server.request("tools/list", json!({}));
-        let bash = answer["result"]["tools"].as_array().unwrap().last().unwrap().clone();
+        let tools = answer["result"]["tools"].as_array().unwrap();
+        let bash = tools.iter().find(|tool| tool["name"] == "bash").unwrap();
         assert!(bash["description"].as_str().unwrap().contains(expected), "{bash}");
     }
     for flags in [["--sandbox", "off"], ["--tools", "read"]] {

@@ -181,8 +181,8 @@ pub(super) fn apply(tier: Tier, network: Network) -> Result<(), seccompiler::Err
         let flag = u64::from(flag.unsigned_abs());
         add(&mut rules, libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(flag), flag)])?;
     }
-    // These inject input into a terminal.
-    for request in [libc::TIOCSTI, libc::TIOCLINUX] {
+    // These inject input into a terminal. The type of the constants depends on the C library.
+    for request in [libc::TIOCSTI as libc::c_ulong, libc::TIOCLINUX as libc::c_ulong] {
         add(&mut rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
     }
     refuse_requests(&mut rules, KEY_REQUESTS)?;

@@ -134,8 +134,10 @@ pub(super) fn bring_up_loopback() -> io::Result<()> {
         *to = libc::c_char::from_ne_bytes([*from]);
     }
     interface.ifr_ifru.ifru_flags = libc::c_short::try_from(libc::IFF_UP).unwrap_or(1);
+    // The type of requests depends on the C library.
+    let request = libc::SIOCSIFFLAGS as libc::Ioctl;
     // SAFETY: the request takes exactly this structure, which outlives the call.
-    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut interface) };
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut interface) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -123,6 +123,51 @@ fn git_clones_from_an_allowed_host() {
 }
 
 #[test]
+fn programs_that_do_not_use_the_proxy_are_reported_as_such() {
+    if testkit::lacks("curl") {
+        return;
+    }
+    let workspace = Workspace::new("");
+    let turn = allowing(&workspace, &["good.test".to_owned()]);
+    let report = run(&turn, "curl -sS --noproxy '*' http://good.test/");
+    let blocked: Vec<_> = report.sandbox_blocked.iter().map(ToString::to_string).collect();
+    let [entry] = blocked.as_slice() else { panic!("{report:?}") };
+    let expected = "sandbox blocked: network connect without the proxy in HTTPS_PROXY";
+    assert!(entry.starts_with(expected), "{entry}");
+    let hint = report.sandbox_hint.map(|hint| hint.to_string());
+    assert_eq!(hint.as_deref(), Some("allow commands to use the network"));
+}
+
+#[test]
+fn a_server_that_requires_credentials_is_told_from_a_refused_host() {
+    if testkit::lacks("git") || testkit::lacks("curl") {
+        return;
+    }
+    let workspace = Workspace::new("");
+    let port = serve(|mut client| {
+        let head = BufReader::new(client.try_clone().unwrap()).lines().map_while(Result::ok);
+        head.take_while(|line| !line.is_empty()).for_each(drop);
+        let _ = client.write_all(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+    });
+    let turn = allowing(&workspace, &["good.test".to_owned(), format!("127.0.0.1:{port}")]);
+    for (command, expected) in [
+        (
+            format!("curl -sSf http://good.test:{port}/"),
+            "sandbox probably blocked: credentials (HTTP 401)".to_owned(),
+        ),
+        // The proxy answers with 403.
+        (
+            format!("git clone -q http://evil.test:{port}/x"),
+            format!("sandbox blocked: network connect to evil.test:{port}"),
+        ),
+    ] {
+        let report = run(&turn, &command);
+        let blocked: Vec<_> = report.sandbox_blocked.iter().map(ToString::to_string).collect();
+        assert_eq!(blocked, [expected], "{command}");
+    }
+}
+
+#[test]
 fn npm_and_pip_reach_an_allowed_registry() {
     if testkit::lacks("npm") || testkit::lacks("pip") {
         return;

@@ -144,11 +144,63 @@ fn a_read_only_command_learns_which_policy_allows_writes() {
     for tier in TIERS {
         let workspace = Workspace::new("");
         let flags = [&["--sandbox", "read-only"], &tier[2..]].concat();
-        let (entries, hint) = blocked(&workspace.data(&flags, "touch ./file"));
-        assert!(entries[0].starts_with("sandbox probably blocked: write "), "{tier:?} {entries:?}");
-        assert!(entries[0].ends_with("/file"), "{tier:?} {entries:?}");
-        assert_eq!(hint, "allow with --sandbox workspace-write", "{tier:?}");
+        for command in ["touch ./file", "touch file", "echo x > file"] {
+            let (entries, hint) = blocked(&workspace.data(&flags, command));
+            let path = entries[0].strip_prefix("sandbox probably blocked: write ");
+            assert!(path.is_some_and(|path| path.ends_with("/file")), "{tier:?} {entries:?}");
+            assert_eq!(hint, "allow with --sandbox workspace-write", "{tier:?}");
+        }
     }
+}
+
+#[test]
+fn relative_names_start_at_the_directory_that_the_command_enters_first() {
+    for tier in TIERS {
+        let workspace = Workspace::new("made/");
+        let outside = workspace.outside().display();
+        let data = workspace.data(tier, &format!("cd {outside} && touch file"));
+        let expected = format!("sandbox probably blocked: write {outside}/file");
+        let expected = (vec![expected], "allow with --writable".to_owned());
+        assert_eq!(blocked(&data), expected, "{tier:?} {data}");
+        // The same name in a directory that is writable.
+        let data = workspace.data(tier, "cd made && touch file && false");
+        assert_eq!(blocked(&data), (vec![], String::new()), "{tier:?} {data}");
+    }
+}
+
+#[test]
+fn what_no_flag_allows_has_no_hint() {
+    for tier in TIERS {
+        let workspace = workshop("");
+        // A repository would be protected in a directory of --writable as well.
+        let other = workspace.outside().join("other");
+        let mut init = std::process::Command::new("git");
+        init.args(["init", "-q"]).arg(&other);
+        assert!(init.status().unwrap().success());
+        let config = other.join(".git/config");
+        let data = workspace.data(tier, &format!("git config --file {} a.b c", config.display()));
+        let expected = format!("sandbox probably blocked: change of {}", config.display());
+        assert_eq!(blocked(&data), (vec![expected], String::new()), "{tier:?} {data}");
+        if testkit::lacks("python3") {
+            continue;
+        }
+        // Sockets are refused with the network too.
+        let connect = "python3 -c 'import socket\ntry: socket.socket(socket.AF_UNIX)\n\
+                       except OSError as e: exit(f\"dial unix /run/x.sock: {e.strerror}\")'";
+        for flags in [tier.to_vec(), [tier, &["--network"]].concat()] {
+            let data = workspace.data(&flags, connect);
+            let expected = "sandbox probably blocked: connect to a Unix socket".to_owned();
+            assert_eq!(blocked(&data), (vec![expected], String::new()), "{flags:?} {data}");
+        }
+    }
+    // In the second tier, the message may be about a file that was read.
+    let workspace = workshop("key.pem = secret");
+    let flags = [FIRST, &["--deny", "*.pem"]].concat();
+    let data = workspace.data(&flags, "rm key.pem");
+    let (entries, hint) = blocked(&data);
+    let path = entries[0].strip_prefix("sandbox probably blocked: write ");
+    assert!(path.is_some_and(|path| path.ends_with("/key.pem")), "{data}");
+    assert_eq!(hint, "", "{data}");
 }
 
 #[test]

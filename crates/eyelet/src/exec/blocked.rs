@@ -10,7 +10,7 @@ use rustix::fs::Access;
 use crate::context::TurnContext;
 use crate::error::{Hint, Permission};
 use crate::exec::outcome::{CommandEnd, CommandOutcome, Findings};
-use crate::exec::sandbox_facts::SandboxFacts;
+use crate::exec::sandbox_facts::{NetworkAccess, SandboxFacts};
 use crate::protected_paths::PROTECTED_PATHS;
 use crate::sandbox_policy::SandboxPolicy;
 use crate::text::blocked::{Blocked, BlockedAction, Certainty, summarize};
@@ -18,6 +18,7 @@ use crate::text::blocked_change;
 use crate::text::command_reply::{MAX_NOTED_PATH_BYTES, StreamReport};
 use crate::text::escape;
 use crate::text::http_refusal;
+use crate::text::leading_cd;
 use crate::text::stderr_clues::{self, Clue, Refuses};
 use crate::text::truncate;
 
@@ -41,14 +42,16 @@ pub(crate) fn find(
     if matches!(outcome.end, CommandEnd::Exited(0)) {
         return Findings { entries: checkout.into_iter().collect(), ..Findings::default() };
     }
-    let mut entries: Vec<Blocked> = checkout.into_iter().chain(outcome.blocked.clone()).collect();
+    let counted = outcome.blocked.iter().cloned().map(|entry| past_proxy(entry, sandbox.network));
+    let mut entries: Vec<Blocked> = checkout.into_iter().chain(counted).collect();
     let mut allow: Vec<Permission> = Vec::new();
+    let place = Place { sandbox, folder: starting_folder(command, cwd, turn), turn };
     for clue in clues(outcome, command, sandbox.refuses) {
         match clue {
-            Clue::Connect if sandbox.has_network => {}
+            Clue::Connect if sandbox.network == NetworkAccess::Everything => {}
             Clue::Connect => entries.push(Blocked::connect(None, Certainty::Probable, 1)),
+            Clue::UnixSocket => entries.push(Blocked::probably(BlockedAction::UnixSocket)),
             Clue::Write(path) => {
-                let place = Place { sandbox, cwd, turn };
                 if let Some((action, permission)) = place.blocked_write(path) {
                     allow.extend(permission);
                     entries.push(Blocked::probably(action));
@@ -56,13 +59,21 @@ pub(crate) fn find(
             }
         }
     }
-    let refusals = texts(outcome, command).filter_map(http_refusal::find);
-    for status in refusals.filter(|_| sandbox.has_network) {
-        allow.push(Permission::Token);
-        entries.push(Blocked::probably(BlockedAction::Credentials { status }));
-    }
     let is_connect = |entry: &Blocked| matches!(entry.action, BlockedAction::Connect { .. });
-    if entries.iter().any(is_connect) {
+    let is_past_proxy = |entry: &Blocked| entry.action == BlockedAction::PastProxy;
+    let has_refused_hosts = entries.iter().any(is_connect);
+    for status in texts(outcome, command).filter_map(http_refusal::find) {
+        // The proxy refuses hosts with the status 403.
+        let is_proxys = has_refused_hosts && status == 403;
+        if sandbox.network != NetworkAccess::Nothing && !is_proxys {
+            allow.push(Permission::Token);
+            entries.push(Blocked::probably(BlockedAction::Credentials { status }));
+        }
+    }
+    if entries.iter().any(is_past_proxy) {
+        allow.insert(0, Permission::Network);
+    }
+    if has_refused_hosts {
         allow.insert(
             0,
             match sandbox.refuses {
@@ -96,7 +107,7 @@ fn clues<'o>(outcome: &'o CommandOutcome, command: &str, refuses: Refuses) -> Ve
     let mut paths = BTreeMap::new();
     clues
         .filter(|clue| match clue {
-            Clue::Connect => true,
+            Clue::Connect | Clue::UnixSocket => true,
             Clue::Write(path) => {
                 let number = paths.len();
                 *paths.entry(*path).or_insert(number) < MAX_PATHS
@@ -105,10 +116,39 @@ fn clues<'o>(outcome: &'o CommandOutcome, command: &str, refuses: Refuses) -> Ve
         .collect()
 }
 
+/// With allowed hosts, the kernel counts the connections of programs that do not use the proxy.
+fn past_proxy(entry: Blocked, network: NetworkAccess) -> Blocked {
+    match (&entry.action, network) {
+        (BlockedAction::Connect { host: None }, NetworkAccess::AllowedHosts) => {
+            Blocked { action: BlockedAction::PastProxy, ..entry }
+        }
+        _ => entry,
+    }
+}
+
+/// The directory in which most of the command ran: commands often begin with `cd DIR &&`.
+fn starting_folder(command: &str, cwd: &Path, turn: &TurnContext) -> PathBuf {
+    leading_cd::find(command).map_or_else(|| cwd.to_owned(), |folder| joined(cwd, folder, turn))
+}
+
+/// The path, with `~` for the home directory.
+fn joined(folder: &Path, path: &str, turn: &TurnContext) -> PathBuf {
+    let home = turn.environment.get("HOME").map(Path::new);
+    let below_home = match path {
+        "~" => Some(""),
+        path => path.strip_prefix("~/"),
+    };
+    match (below_home, home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => folder.join(path),
+    }
+}
+
 /// Where paths in the output of a command lead.
 struct Place<'a> {
     sandbox: &'a SandboxFacts,
-    cwd: &'a Path,
+    /// Where relative paths start.
+    folder: PathBuf,
     turn: &'a TurnContext,
 }
 
@@ -116,21 +156,26 @@ impl Place<'_> {
     /// What the sandbox refused if a write to `path` failed, and what would allow it. None if the sandbox is not
     /// the reason.
     fn blocked_write(&self, path: &str) -> Option<(BlockedAction, Option<Permission>)> {
-        let home = self.turn.environment.get("HOME").map(Path::new);
-        let path = match (path.strip_prefix("~/"), home) {
-            (Some(below), Some(home)) => home.join(below),
-            _ => self.cwd.join(path),
-        };
-        let path = normalized(&path);
+        let path = normalized(&joined(&self.folder, path, self.turn));
         let mut roots = self.turn.roots().chain([self.turn.cwd()]);
         let below_root = roots.find_map(|root| path.strip_prefix(root).ok());
-        if self.sandbox.is_writable(&path) {
-            let path = below_root.filter(|below| is_protected(below))?;
-            return Some((BlockedAction::Change { path: shown(path) }, None));
+        let is_protected = match below_root {
+            Some(below) => is_protected(below, PROTECTED_PATHS) || is_protected(below, GIT_PATHS),
+            // Other repositories would be protected in a writable directory too.
+            None => is_protected(&path, GIT_PATHS),
+        };
+        let is_writable = self.sandbox.is_writable(&path);
+        if is_protected && (is_writable || is_writable_by_user(&path)) {
+            let path = below_root.map_or_else(|| self.shown_from_home(&path), shown);
+            return Some((BlockedAction::Change { path }, None));
         }
         let is_hidden = self.sandbox.hidden.iter().any(|hidden| path.starts_with(hidden));
         let is_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
-        if is_hidden || is_system || !is_writable_by_user(&path) {
+        if (is_writable && !is_hidden) || is_system || !is_writable_by_user(&path) {
+            return None;
+        }
+        if is_hidden && self.sandbox.refuses == Refuses::ByRules {
+            // It may as well have been read.
             return None;
         }
         let is_read_only = self.turn.sandbox() == SandboxPolicy::ReadOnly;
@@ -138,21 +183,25 @@ impl Place<'_> {
             Some(_) if is_read_only => Permission::WriteRoots,
             Some(_) | None => Permission::Write,
         };
-        let below_home = home.and_then(|home| path.strip_prefix(home).ok());
-        let path = match below_home {
+        let path = self.shown_from_home(&path);
+        Some((BlockedAction::Write { path }, (!is_hidden).then_some(permission)))
+    }
+
+    /// With `~` for the home directory.
+    fn shown_from_home(&self, path: &Path) -> String {
+        let home = self.turn.environment.get("HOME").map(Path::new);
+        match home.and_then(|home| path.strip_prefix(home).ok()) {
             Some(below) => format!("~/{}", shown(below)),
-            None => shown(&path),
-        };
-        Some((BlockedAction::Write { path }, Some(permission)))
+            None => shown(path),
+        }
     }
 }
 
-/// Whether the path is protected, given relative to a root. Each work tree below has such paths too.
-fn is_protected(below: &Path) -> bool {
-    let mut rest = below.components();
+/// Whether the path leads to one of the protected ones, at its top or in a work tree below.
+fn is_protected(path: &Path, protected: &[&str]) -> bool {
+    let mut rest = path.components();
     loop {
-        let protected = PROTECTED_PATHS.iter().chain(GIT_PATHS);
-        if protected.into_iter().any(|path| rest.as_path().starts_with(path)) {
+        if protected.iter().any(|path| rest.as_path().starts_with(path)) {
             return true;
         }
         if rest.next().is_none() {

@@ -8,14 +8,22 @@ use crate::text::stderr_clues::Refuses;
 #[derive(Clone, Debug)]
 pub(crate) struct SandboxFacts {
     pub(crate) refuses: Refuses,
-    /// Whether the command could use the network.
-    pub(crate) has_network: bool,
+    pub(crate) network: NetworkAccess,
     /// The directories that it could write to.
     pub(crate) writable: Vec<PathBuf>,
     /// Directories in them that it could only read.
     pub(crate) read_only: Vec<PathBuf>,
     /// Denied paths.
     pub(crate) hidden: Vec<PathBuf>,
+}
+
+/// What a command could reach beside the loopback of its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NetworkAccess {
+    Nothing,
+    /// Allowed hosts, through a proxy.
+    AllowedHosts,
+    Everything,
 }
 
 impl SandboxFacts {

@@ -18,7 +18,7 @@ pub(crate) mod settings {
             match *self {}
         }
 
-        pub(crate) fn network_in_words(&self) -> String {
+        pub(crate) fn network_in_words(&self) -> Option<String> {
             match *self {}
         }
 

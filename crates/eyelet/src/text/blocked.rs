@@ -33,6 +33,10 @@ pub enum BlockedAction {
         /// The host, with its port if that matters. None if it is not known.
         host: Option<String>,
     },
+    /// A connection or the look-up of a name without the proxy, although the proxy reaches allowed hosts.
+    PastProxy,
+    /// A connection to a Unix socket.
+    UnixSocket,
     /// A request that a server answered with an error: credential files are hidden from commands.
     #[non_exhaustive]
     Credentials {
@@ -87,6 +91,10 @@ impl Blocked {
             BlockedAction::Connect { host: Some(host) } => {
                 format!("network connect to {}", name(host))
             }
+            BlockedAction::PastProxy => {
+                "network connect without the proxy in HTTPS_PROXY".to_owned()
+            }
+            BlockedAction::UnixSocket => "connect to a Unix socket".to_owned(),
             BlockedAction::Credentials { status } => format!("credentials (HTTP {status})"),
             BlockedAction::Write { path } => format!("write {}", name(path)),
             BlockedAction::Change { path } => format!("change of {}", name(path)),

@@ -19,6 +19,10 @@ fn the_status_of_a_refused_request_is_found() {
             "fatal: could not read Username for 'https://git.example': terminal prompts disabled",
             401,
         ),
+        ("curl: (22) The requested URL returned error: 401", 401),
+        ("  no token found for `own`, please run `cargo login --registry own`", 401),
+        ("  authenticated registries require a credential-provider to be configured", 401),
+        ("  File \"/v/pip/_internal/network/auth.py\", line 393, in handle_401", 401),
         ("go: reading https://go.example/tiny/@v/list: 403 Forbidden", 403),
     ] {
         assert_eq!(find(line), Some(status), "{line}");

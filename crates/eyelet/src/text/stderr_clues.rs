@@ -14,6 +14,8 @@ pub(crate) enum Refuses {
 pub(crate) enum Clue<'t> {
     /// A connection or the look-up of a name failed.
     Connect,
+    /// A Unix socket could not be created.
+    UnixSocket,
     /// This path, as the program names it, could not be written.
     Write(&'t str),
 }
@@ -41,6 +43,8 @@ const UNREACHABLE: &[&str] = &[
 ];
 /// What programs print if they cannot create a socket, after its name.
 const NO_SOCKET: &str = "operation not permitted";
+/// How the lines of programs that use Unix sockets name these.
+const UNIX_SOCKETS: &[&str] = &["unix", ".sock", "/.s."];
 
 /// How far the path may be from the reason, in lines.
 const NEAR: usize = 3;
@@ -57,6 +61,11 @@ pub(crate) fn find(text: &str, refuses: Refuses) -> Vec<Clue<'_>> {
             Refuses::ByMounts => MOUNTED,
             Refuses::ByRules => DENIED,
         };
+        let names_unix_socket = || UNIX_SOCKETS.iter().any(|words| lower.contains(words));
+        if lower.contains(NO_SOCKET) && names_unix_socket() {
+            clues.push(Clue::UnixSocket);
+            continue;
+        }
         let reason = reasons.iter().find_map(|reason| Some((*reason, lower.find(reason)?)));
         if let Some((reason, at)) = reason {
             let path = path_near(&lines, number, reason, line.get(..at).unwrap_or_default());
@@ -78,8 +87,11 @@ fn path_near<'t>(
     reason: &str,
     before_reason: &'t str,
 ) -> Option<&'t str> {
-    let here = quoted_path(lines.get(number)?).or_else(|| last_word(before_reason));
+    let line = lines.get(number)?;
     let is_code = CODES.contains(&reason);
+    let bare = || (!is_code).then(|| bare_name(line, before_reason, reason)).flatten();
+    let here = quoted_path(line).or_else(|| last_word(before_reason));
+    let here = here.or_else(|| absolute_word(before_reason)).or_else(bare);
     here.or_else(|| match is_code {
         true => lines.iter().skip(number + 1).take(NEAR).find_map(|line| path_in(line)),
         // A chain of causes names the path first.
@@ -96,11 +108,36 @@ fn path_in(line: &str) -> Option<&str> {
 
 /// The last path in quotes: a program that moves a file names the target last.
 fn quoted_path(line: &str) -> Option<&str> {
+    quoted(line).rev().find(|piece| is_path(piece) && !piece.contains(": "))
+}
+
+/// A name without directories: in quotes, or before the reason as in `bash: line 1: NAME: Permission denied`.
+fn bare_name<'t>(line: &'t str, before_reason: &'t str, reason: &str) -> Option<&'t str> {
+    let unquoted = || {
+        let (others, word) = before_reason.trim_end().strip_suffix(':')?.rsplit_once(' ')?;
+        // Much else than the write of a file can be denied.
+        let is_shell = [" line ", "cannot create"].iter().any(|words| others.contains(words));
+        let is_sure = is_shell || !DENIED.contains(&reason);
+        (is_sure && word != "error").then_some(word)
+    };
+    let is_name = |name: &&str| !name.is_empty() && !name.contains(['@', ' ', ':']);
+    quoted(line).next_back().or_else(unquoted).filter(is_name)
+}
+
+/// The pieces in quotes. An apostrophe counts as a quote too.
+fn quoted(line: &str) -> impl DoubleEndedIterator<Item = &str> {
     let is_quote = |letter: char| matches!(letter, '\'' | '"' | '`' | '‘' | '’' | '“' | '”');
     let mut pieces: Vec<&str> = line.split(is_quote).collect();
     // The last piece is behind all quotes.
     pieces.pop();
-    pieces.into_iter().skip(1).rev().find(|piece| is_path(piece) && !piece.contains(": "))
+    pieces.into_iter().skip(1)
+}
+
+/// The last absolute path before the reason. The name of a program has a colon behind it.
+fn absolute_word(text: &str) -> Option<&str> {
+    let is_absolute =
+        |word: &&str| word.starts_with(['/', '~']) && is_path(word) && !word.ends_with(':');
+    text.split_ascii_whitespace().rev().find(is_absolute)
 }
 
 /// The last word, without the colon that ends a part of a message.

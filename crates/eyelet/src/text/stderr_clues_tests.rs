@@ -13,6 +13,10 @@ fn paths_of_refused_writes_are_found_in_messages_of_programs() {
         ("open /root/go/pkg/x: read-only file system", "/root/go/pkg/x"),
         ("couldn't write `/usr/q`: Read-only file system", "/usr/q"),
         ("error: could not write config file .git/config: Device or resource busy", ".git/config"),
+        ("touch: cannot touch 'a': Read-only file system", "a"),
+        ("/usr/bin/bash: line 1: b: Read-only file system", "b"),
+        ("OSError: [Errno 30] Read-only file system: 'c'", "c"),
+        ("java.io.FileNotFoundException: /usr/j (Read-only file system)", "/usr/j"),
         (
             "error: failed to create directory `/c/registry`\n\nCaused by:\n  Read-only file system \
              (os error 30)",
@@ -28,6 +32,31 @@ fn paths_of_refused_writes_are_found_in_messages_of_programs() {
     let denied = "PermissionError: [Errno 13] Permission denied: '/usr/y'";
     assert_eq!(find(denied, Refuses::ByRules), [Clue::Write("/usr/y")]);
     assert_eq!(find(denied, Refuses::ByMounts), []);
+    for (stderr, expected) in [
+        ("touch: cannot touch 'a': Permission denied", "a"),
+        ("/usr/bin/bash: line 1: b: Permission denied", "b"),
+        ("sh: 1: cannot create c: Permission denied", "c"),
+        (
+            "E: Could not open lock file /var/lib/x/lock - open (13: Permission denied)",
+            "/var/lib/x/lock",
+        ),
+    ] {
+        assert_eq!(find(stderr, Refuses::ByRules), [Clue::Write(expected)], "{stderr}");
+    }
+}
+
+#[test]
+fn refused_unix_sockets_are_found_in_messages_of_programs() {
+    for stderr in [
+        "permission denied while trying to connect to the Docker daemon socket at \
+         unix:///var/run/docker.sock: dial unix /var/run/docker.sock: socket: operation not permitted",
+        "psql: error: connection to server on socket \"/var/run/postgresql/.s.PGSQL.5432\" failed: \
+         could not create socket: Operation not permitted",
+    ] {
+        for refuses in [Refuses::ByMounts, Refuses::ByRules] {
+            assert_eq!(find(stderr, refuses), [Clue::UnixSocket], "{stderr}");
+        }
+    }
 }
 
 #[test]
@@ -56,6 +85,9 @@ fn ordinary_failures_are_no_clues() {
         "error: test failed, to rerun pass `--lib`",
         "chown: changing ownership of 'f': Operation not permitted",
         "Read-only file system",
+        "error: Read-only file system (os error 30)",
+        "git@github.com: Permission denied (publickey).",
+        "ssh: Permission denied",
     ] {
         assert_eq!(find(stderr, Refuses::ByRules), [], "{stderr}");
         assert_eq!(find(stderr, Refuses::ByMounts), [], "{stderr}");

@@ -72,8 +72,8 @@ impl Format {
     /// Removes an entry and keeps everything else.
     pub(crate) fn remove(self, text: &str, servers: &str, name: &str) -> Result<String, String> {
         let mut expected = self.read(text)?;
-        if let Some(servers) = expected.get_mut(servers).and_then(Value::as_object_mut) {
-            servers.shift_remove(name);
+        if let Some(rest) = expected.get_mut(servers).and_then(Value::as_object_mut) {
+            rest.shift_remove(name);
         }
         let plain = without_bom(text);
         let rest = match self {
@@ -81,6 +81,13 @@ impl Format {
             Format::Toml => toml::remove(plain, servers, name),
             Format::Yaml => Err(NO_YAML.to_owned()),
         }?;
+        if self.read(&rest)?.get(servers).is_none() {
+            // In TOML, a table without a header of its own exists only while it has entries.
+            let emptied = expected.get(servers).is_some_and(|rest| *rest == json!({}));
+            if let (true, Some(top)) = (emptied, expected.as_object_mut()) {
+                top.shift_remove(servers);
+            }
+        }
         self.checked(text, &rest, &expected)
     }
 

@@ -25,14 +25,23 @@ pub(super) fn merge(text: &str, change: &Change) -> Result<String, String> {
     with_endings_of(text, document.to_string())
 }
 
-/// Removes an entry.
+/// Removes an entry. Comments before it stay: they may be about the whole file.
 pub(super) fn remove(text: &str, servers: &str, name: &str) -> Result<String, String> {
     let document: Result<DocumentMut, _> = text.parse();
     let mut document = document.map_err(|error| format!("invalid TOML: {}", error.message()))?;
-    if let Some(servers) = document.get_mut(servers).and_then(Item::as_table_like_mut) {
-        servers.remove(name);
+    let table = document.get_mut(servers).and_then(Item::as_table_like_mut);
+    let removed = table.and_then(|table| table.remove(name));
+    let removed = removed.as_ref().and_then(Item::as_table);
+    let comments = removed.and_then(|entry| entry.decor().prefix()?.as_str()).unwrap_or_default();
+    let mut rest = document.to_string();
+    if comments.contains('#') {
+        let old = text.replace("\r\n", "\n");
+        let place = old.find(&format!("{comments}["));
+        if let Some(place) = place.filter(|place| old.get(..*place) == rest.get(..*place)) {
+            rest.insert_str(place, comments);
+        }
     }
-    with_endings_of(text, document.to_string())
+    with_endings_of(text, rest)
 }
 
 fn with_endings_of(text: &str, merged: String) -> Result<String, String> {

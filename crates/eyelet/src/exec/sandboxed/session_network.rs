@@ -71,6 +71,11 @@ pub(crate) struct NetworkUse {
 }
 
 impl NetworkUse {
+    /// Whether the command can reach hosts through the proxy.
+    pub(crate) fn has_allowed_hosts(&self) -> bool {
+        self.network.hosts.is_some()
+    }
+
     /// What the network refused while the command ran: connections that the kernel counted, and hosts that the
     /// proxy refused. The command's own for certain only if no other command ran at the same time.
     pub(crate) fn blocked(&self, refused_connections: u64) -> Vec<Blocked> {

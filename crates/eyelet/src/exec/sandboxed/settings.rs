@@ -149,14 +149,12 @@ impl SandboxSettings {
         }
     }
 
-    /// Whether commands may use the network, in words.
-    pub(crate) fn network_in_words(&self) -> String {
+    /// What commands can reach over the network, in words. None if nothing.
+    pub(crate) fn network_in_words(&self) -> Option<String> {
         match (self.network, &self.session_network.hosts) {
-            (_, Some(hosts)) => {
-                format!("with network access only to {}, by HTTP proxy,", hosts.in_words())
-            }
-            (Network::On, None) => "with network access".to_owned(),
-            _ => "without network access".to_owned(),
+            (_, Some(hosts)) => Some(format!("with network access only to {}", hosts.in_words())),
+            (Network::On, None) => Some("with network access".to_owned()),
+            _ => None,
         }
     }
 

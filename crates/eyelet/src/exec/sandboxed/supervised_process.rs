@@ -11,7 +11,7 @@ use eyelet_sandbox::{
 };
 
 use crate::exec::refusal::Refusal;
-use crate::exec::sandbox_facts::SandboxFacts;
+use crate::exec::sandbox_facts::{NetworkAccess, SandboxFacts};
 use crate::exec::sandboxed::sandbox_request::SupervisedCommand;
 use crate::exec::sandboxed::session_network::NetworkUse;
 use crate::fs::directory::Directory;
@@ -144,7 +144,13 @@ impl SupervisedProcess {
         };
         Some(SandboxFacts {
             refuses,
-            has_network: request.network == Network::On,
+            network: if request.network == Network::On {
+                NetworkAccess::Everything
+            } else if self.network_use.has_allowed_hosts() {
+                NetworkAccess::AllowedHosts
+            } else {
+                NetworkAccess::Nothing
+            },
             writable,
             read_only,
             hidden: request.hidden.iter().map(|path| path.0.clone()).collect(),

@@ -116,15 +116,17 @@ impl AllowedHosts {
         self
     }
 
-    /// The first few hosts as they were given, and how many more there are.
+    /// The hosts as they were given, and how commands reach them: ports of this machine without the proxy.
     pub(crate) fn in_words(&self) -> String {
-        let shown: Vec<_> = self.given.iter().take(MAX_DESCRIBED).map(String::as_str).collect();
-        let more = self.given.len() - shown.len();
-        match (shown.split_last(), more) {
-            (None, _) => "no host".to_owned(),
-            (Some((last, [])), 0) => (*last).to_owned(),
-            (Some((last, others)), 0) => format!("{} and {last}", others.join(", ")),
-            (Some(_), more) => format!("{} and {more} more", shown.join(", ")),
+        let is_forwarded = |host: &&String| {
+            Rule::parse(host).is_ok_and(|rules| rules.iter().all(Rule::is_this_machine))
+        };
+        let (ports, hosts): (Vec<_>, Vec<_>) = self.given.iter().partition(is_forwarded);
+        match (first_few(&ports), first_few(&hosts)) {
+            (None, None) => "no host".to_owned(),
+            (Some(ports), None) => ports,
+            (None, Some(hosts)) => format!("{hosts}, by HTTP proxy,"),
+            (Some(ports), Some(hosts)) => format!("{ports} and, by HTTP proxy, to {hosts}"),
         }
     }
 
@@ -200,6 +202,17 @@ impl AllowedHosts {
     }
 }
 
+/// The first few hosts, and how many more there are. None without hosts.
+fn first_few(hosts: &[&String]) -> Option<String> {
+    let shown: Vec<_> = hosts.iter().take(MAX_DESCRIBED).map(|host| host.as_str()).collect();
+    let (last, others) = shown.split_last()?;
+    Some(match (hosts.len() - shown.len(), others) {
+        (0, []) => (*last).to_owned(),
+        (0, others) => format!("{} and {last}", others.join(", ")),
+        (more, _) => format!("{} and {more} more", shown.join(", ")),
+    })
+}
+
 fn parse_all<'h>(hosts: impl IntoIterator<Item = &'h str>) -> Result<Vec<Rule>, ToolError> {
     let mut rules = Vec::new();
     for host in hosts {
@@ -219,6 +232,11 @@ impl Rule {
     /// The rules for one host: two for `localhost`, which has two addresses.
     fn parse(text: &str) -> Result<Vec<Rule>, String> {
         let (host, port) = split_port(text)?;
+        if host.eq_ignore_ascii_case(REGISTRIES_WORD) {
+            return Err(format!(
+                "the word for all registries is `{REGISTRIES_WORD}`, without a port"
+            ));
+        }
         if let Some(suffix) = host.strip_prefix("*.") {
             let is_name = literal(suffix).is_none();
             let suffix = name(suffix).filter(|suffix| is_name && !is_localhost(suffix));
@@ -249,6 +267,10 @@ impl Rule {
         }
         let rule = |address| Rule { host: RuleHost::Address(address), port };
         Ok(addresses.into_iter().map(rule).collect())
+    }
+
+    fn is_this_machine(&self) -> bool {
+        matches!(self.host, RuleHost::Address(address) if address.is_loopback())
     }
 
     fn allows(&self, named: &str, port: u16) -> bool {

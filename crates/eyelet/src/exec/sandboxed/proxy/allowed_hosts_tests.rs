@@ -166,6 +166,7 @@ fn invalid_hosts_are_refused_with_the_reason() {
         assert!(error(host).contains("the port must be"), "{host}: {}", error(host));
     }
     assert!(error("0.0.0.0:80").contains("cannot connect"));
+    assert!(error("registries:443").contains("without a port"));
     assert!(AllowedHosts::new((1..=21).map(|port| format!("localhost:{port}"))).is_err());
     assert!(AllowedHosts::new(["registries"]).is_ok());
 }
@@ -173,11 +174,17 @@ fn invalid_hosts_are_refused_with_the_reason() {
 #[test]
 fn a_description_names_the_first_hosts() {
     let words = |given: &[&str]| hosts(given, "192.0.2.1").in_words();
-    assert_eq!(words(&["registries"]), "registries");
-    assert_eq!(words(&["registries", "a.com:80"]), "registries and a.com:80");
-    assert_eq!(words(&["a.com", "b.com", "c.com"]), "a.com, b.com and c.com");
+    assert_eq!(words(&["registries"]), "registries, by HTTP proxy,");
+    assert_eq!(words(&["registries", "a.com:80"]), "registries and a.com:80, by HTTP proxy,");
+    assert_eq!(words(&["a.com", "b.com", "c.com"]), "a.com, b.com and c.com, by HTTP proxy,");
     assert_eq!(
         words(&["a.com", "b.com", "c.com", "d.com", "e.com"]),
-        "a.com, b.com, c.com and 2 more"
+        "a.com, b.com, c.com and 2 more, by HTTP proxy,"
+    );
+    // Ports of this machine are forwarded, for any protocol.
+    assert_eq!(words(&["localhost:5432", "127.0.0.2:80"]), "localhost:5432 and 127.0.0.2:80");
+    assert_eq!(
+        words(&["registries", "localhost:5432", "a.com"]),
+        "localhost:5432 and, by HTTP proxy, to registries and a.com"
     );
 }
