@@ -16,13 +16,14 @@ pub(crate) fn run(flags: &GrepFilesFlags, before: &ContextFlags) -> Result<ExitC
     let absolute = |path: &PathBuf| tool_runner::absolute_path("PATH", path, &turn);
     let pattern = flags.pattern.trim();
     let ignore_case = flags.ignore_case && !pattern.is_empty();
+    let show = show(flags);
     let args = GrepFilesArgs {
         include: flags.include.clone(),
         path: flags.path.as_ref().map(absolute).transpose()?,
         limit: flags.limit,
         offset: flags.offset,
-        show: Some(show(flags)),
-        context: flags.context,
+        show: Some(show),
+        context: flags.context.filter(|_| show == Show::Lines),
         ..GrepFilesArgs::new(format!("{}{pattern}", if ignore_case { "(?i)" } else { "" }))
     };
     let outcome = tool_runner::run::<GrepFiles>(args, &turn);
@@ -43,7 +44,8 @@ pub(crate) fn run(flags: &GrepFilesFlags, before: &ContextFlags) -> Result<ExitC
     Ok(if found { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-/// Lines for people at a terminal, files for programs, unless a flag says otherwise.
+/// Lines for people at a terminal, files for programs, unless a flag says otherwise. As in `rg`, flags of
+/// lines have no effect on files and counts.
 fn show(flags: &GrepFilesFlags) -> Show {
     if flags.count {
         Show::Count

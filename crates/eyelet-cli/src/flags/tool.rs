@@ -49,7 +49,7 @@ pub(crate) struct GrepFilesFlags {
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
     /// Print the matching lines with their numbers [default on a terminal]
-    #[arg(short = 'n', long, conflicts_with_all = ["files", "count"])]
+    #[arg(short = 'n', long)]
     pub(crate) lines: bool,
     /// Print the paths of the matching files [default if stdout is not a terminal]
     #[arg(short = 'l', long, conflicts_with = "count")]
@@ -65,7 +65,6 @@ pub(crate) struct GrepFilesFlags {
         long,
         value_name = "N",
         value_parser = whole_number,
-        conflicts_with_all = ["files", "count"],
         help = format!(
             "Print N lines before and after each match [default: 0] [maximum: {}]",
             grep_files::MAX_CONTEXT

@@ -164,11 +164,22 @@ fn piped_lines_and_counts_have_the_form_of_rg() {
             .unwrap();
         tree.redact(&String::from_utf8(output.stdout).unwrap())
     };
-    for flags in [&["-n"][..], &["-n", "-i"], &["-n", "-C", "1"], &["-c"], &["-c", "-i"], &["-l"]] {
+    for flags in [
+        &["-n"][..],
+        &["-n", "-i"],
+        &["-n", "-C", "1"],
+        &["-c"],
+        &["-c", "-i"],
+        &["-l"],
+        &["-nl"],
+        &["-nc"],
+        &["-l", "-C1"],
+        &["-nc", "-C1"],
+    ] {
         let output = command(&tree).arg("grep-files").args(flags).arg("needle").output().unwrap();
         let printed = tree.redact(&String::from_utf8(output.stdout).unwrap());
         let mut expected = rg(flags);
-        if flags.contains(&"-C") {
+        if flags == ["-n", "-C", "1"] {
             // Eyelet separates the groups of one file only.
             expected = expected.replace("--\n/repo/b.txt", "/repo/b.txt");
         }

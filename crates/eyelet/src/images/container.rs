@@ -1,9 +1,11 @@
 //! Walks through the blocks of an image file without decoding it: counts the frames, and finds out
-//! whether the file is complete. Decoders accept some truncated files.
+//! whether the file is complete and well formed. Decoders accept some damaged files that others refuse.
 
 use crate::text::image_type::ImageType;
 
 const TRUNCATED: &str = "the file is truncated";
+const BAD_CHECKSUM: &str = "a checksum is wrong";
+const BAD_SEGMENT: &str = "a segment is malformed";
 
 /// The frames of an image file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,51 +25,93 @@ impl FrameCount {
 /// # Errors
 /// Says why the file is corrupt.
 pub(crate) fn count_frames(image: ImageType, file: &[u8]) -> Result<FrameCount, &'static str> {
-    let walked = match image {
+    match image {
         ImageType::Png => png(file),
         ImageType::Jpeg => jpeg(file),
-        ImageType::Gif => gif(file),
-        ImageType::WebP => webp(file),
-    };
-    walked.ok_or(TRUNCATED)
+        ImageType::Gif => gif(file).ok_or(TRUNCATED),
+        ImageType::WebP => webp(file).ok_or(TRUNCATED),
+    }
 }
 
 /// Chunks of length, type, data and checksum, up to `IEND`.
-fn png(file: &[u8]) -> Option<FrameCount> {
+fn png(file: &[u8]) -> Result<FrameCount, &'static str> {
     let (mut animation, mut frames) = (false, 0);
-    let mut rest = file.get(8..)?;
+    let mut rest = file.get(8..).ok_or(TRUNCATED)?;
     loop {
-        let (length, after) = rest.split_first_chunk()?;
-        let (kind, after) = after.split_first_chunk::<4>()?;
-        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
-        rest = after.get(length.checked_add(4)?..)?;
-        match kind {
-            b"acTL" => animation = true,
-            b"fcTL" => frames += 1,
-            b"IEND" if animation => return Some(FrameCount { frames, largest: 0 }),
-            b"IEND" => return Some(FrameCount::ONE),
+        let (chunk, checksum, after) = png_chunk(rest).ok_or(TRUNCATED)?;
+        if crc32fast::hash(chunk) != checksum {
+            return Err(BAD_CHECKSUM);
+        }
+        rest = after;
+        match chunk.first_chunk() {
+            Some(b"acTL") => animation = true,
+            Some(b"fcTL") => frames += 1,
+            Some(b"IEND") if animation => return Ok(FrameCount { frames, largest: 0 }),
+            Some(b"IEND") => return Ok(FrameCount::ONE),
             _ => {}
         }
     }
 }
 
+/// The type and data of the first chunk, its checksum, and what follows.
+fn png_chunk(rest: &[u8]) -> Option<(&[u8], u32, &[u8])> {
+    let (length, after) = rest.split_first_chunk()?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+    let (chunk, after) = after.split_at_checked(length.checked_add(4)?)?;
+    let (checksum, after) = after.split_first_chunk()?;
+    Some((chunk, u32::from_be_bytes(*checksum), after))
+}
+
 /// Segments that start with a marker, up to the marker of the end. In the data of a scan, the byte
 /// that starts a marker is followed by a zero.
-fn jpeg(file: &[u8]) -> Option<FrameCount> {
-    let mut rest = file.get(2..)?;
+fn jpeg(file: &[u8]) -> Result<FrameCount, &'static str> {
+    let mut rest = file.get(2..).ok_or(TRUNCATED)?;
+    let mut is_progressive = false;
     loop {
-        let marker = memchr::memchr(0xff, rest)?;
-        rest = rest.get(marker + 1..)?;
-        match rest.first()? {
-            0xd9 => return Some(FrameCount::ONE),
+        let start = memchr::memchr(0xff, rest).ok_or(TRUNCATED)?;
+        rest = rest.get(start + 1..).unwrap_or_default();
+        let (marker, after) = rest.split_first().ok_or(TRUNCATED)?;
+        match marker {
+            0xd9 => return Ok(FrameCount::ONE),
             // Fill bytes, scan data, restart markers.
-            0xff | 0x00 | 0x01 | 0xd0..=0xd8 => {}
-            _ => {
-                let (length, _) = rest.get(1..)?.split_first_chunk()?;
-                rest = rest.get(1 + usize::from(u16::from_be_bytes(*length))..)?;
+            0xff | 0x00 | 0x01 | 0xd0..=0xd7 => {}
+            0xc0..=0xc2 | 0xc4 | 0xc9..=0xca | 0xcc | 0xda..=0xdd | 0xe0..=0xef | 0xfe => {
+                let (length, _) = after.split_first_chunk().ok_or(TRUNCATED)?;
+                let length = usize::from(u16::from_be_bytes(*length));
+                let (segment, after) = after.split_at_checked(length).ok_or(TRUNCATED)?;
+                is_progressive |= *marker == 0xc2;
+                if *marker == 0xda && !is_scan_header(segment, is_progressive) {
+                    return Err(BAD_SEGMENT);
+                }
+                rest = after;
             }
+            _ => return Err(BAD_SEGMENT),
         }
     }
+}
+
+/// Whether the tables that the header of a scan names can exist, and the scan is one that an image of
+/// this kind can have.
+fn is_scan_header(segment: &[u8], is_progressive: bool) -> bool {
+    let Some((components, [first, last, bits])) =
+        segment.get(3..).and_then(<[u8]>::split_last_chunk)
+    else {
+        return false;
+    };
+    // Of each kind, there are four tables: one kind in the high, one in the low half of a byte.
+    let no_table = match (is_progressive, first) {
+        (false, _) => 0xcc,
+        (true, 0) => 0xc0,
+        (true, _) => 0x0c,
+    };
+    let has_tables = |component: &[u8]| component.get(1).is_some_and(|byte| byte & no_table == 0);
+    let (before, shift) = (bits >> 4, bits & 0xf);
+    let is_scan = match first {
+        0 => *last == 0,
+        _ => components.len() == 2 && first <= last && *last < 64,
+    } && (before == 0 || before == shift + 1)
+        && shift <= 13;
+    components.chunks(2).all(has_tables) && (is_scan || !is_progressive)
 }
 
 /// Blocks that start with a tag, up to the trailer.

@@ -80,8 +80,10 @@ impl<'a> ImageFile<'a> {
             return Err(ImageFailure::Corrupt("it has no pixels".to_owned()));
         }
         let decoded_bytes = decoder.total_bytes();
-        // Metadata that cannot be read does not matter.
-        let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+        // Metadata that cannot be read does not matter. Some files have the start that only JPEG needs.
+        let exif = decoder.exif_metadata().ok().flatten().unwrap_or_default();
+        let exif = exif.strip_prefix(b"Exif\0\0").unwrap_or(&exif);
+        let orientation = Orientation::from_exif_chunk(exif).unwrap_or(Orientation::NoTransforms);
         Ok(ImageFile { image, file, count, size, orientation, decoded_bytes })
     }
 

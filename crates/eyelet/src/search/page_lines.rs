@@ -38,6 +38,7 @@ pub(crate) fn read(
     stop_check: &StopCheck,
 ) -> Result<Vec<FileMatches>, SearchFailure> {
     let is_empty = hits.is_empty();
+    let mut has_long_line = false;
     let mut counter = FileMatcher::new(query, Goal::Lines { most: u64::MAX }, stop_check);
     let mut files = Vec::new();
     for hit in hits {
@@ -63,9 +64,10 @@ pub(crate) fn read(
             Err(error) => return Err(unreadable(&path, &error)),
         };
         let shows_last = origin == Origin::Walked && hit.on_page.end == most;
-        let matches = read_file(query, &file, origin, hit.on_page, context, stop_check)
+        let (matches, end) = read_file(query, &file, origin, hit.on_page, context, stop_check)
             .map_err(|error| unreadable(&path, &error))?;
         stop_check.check()?;
+        has_long_line |= end == FileEnd::LongLine;
         if matches.is_empty() {
             continue;
         }
@@ -81,11 +83,16 @@ pub(crate) fn read(
         files.push(FileMatches { path: hit.path, heading, matches, more });
     }
     if files.is_empty() && !is_empty {
-        let error = ToolError::new(
-            ErrorCode::SearchFailed,
-            "the files changed during the search; search again",
-        );
-        return Err(SearchFailure::Failed(error));
+        let message = match has_long_line {
+            // Only the engine `rg` counts matches there.
+            true => format!(
+                "the matches are in or after a line above {} MiB, which cannot be shown; use show: \
+                 \"files\" or \"count\"",
+                MAX_LINE_BYTES >> 20
+            ),
+            false => "the files changed during the search; search again".to_owned(),
+        };
+        return Err(ToolError::new(ErrorCode::SearchFailed, message).into());
     }
     Ok(files)
 }
@@ -95,7 +102,16 @@ fn unreadable(path: &Path, error: &io::Error) -> SearchFailure {
     SearchFailure::Failed(ToolError::io(format!("unable to access `{path}`"), error))
 }
 
-/// The matching lines `wanted` of a file, counting from 0. Ends before a line that is too long.
+/// Where reading a file ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileEnd {
+    /// After the last line that the page needs.
+    PageOrFile,
+    /// Before a line that is too long.
+    LongLine,
+}
+
+/// The matching lines `wanted` of a file, counting from 0.
 fn read_file(
     query: &Query,
     mut file: &File,
@@ -103,7 +119,7 @@ fn read_file(
     wanted: Range<u64>,
     context: usize,
     stop_check: &StopCheck,
-) -> io::Result<Vec<LineMatch>> {
+) -> io::Result<(Vec<LineMatch>, FileEnd)> {
     let mut start = Vec::new();
     file.rewind()?;
     file.take(3).read_to_end(&mut start)?;
@@ -130,7 +146,8 @@ fn read_file(
     let source = StoppableReader { source: file, stop_check };
     match searcher.search_reader(&query.matcher, source, &mut sink) {
         Err(error) if error.raw_os_error().is_some() => Err(error),
-        Ok(()) | Err(_) => Ok(sink.found),
+        Ok(()) => Ok((sink.found, FileEnd::PageOrFile)),
+        Err(_) => Ok((sink.found, FileEnd::LongLine)),
     }
 }
 

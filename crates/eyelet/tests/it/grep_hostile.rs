@@ -119,6 +119,26 @@ fn a_line_too_long_for_its_pattern_skips_only_its_file() {
 }
 
 #[test]
+fn lines_after_a_long_one_cannot_be_shown() {
+    let tree = TempTree::new("");
+    tree.file("long", ["x".repeat(17 << 20), "foo".to_owned()].join("\n"));
+    let by_rg = turn(&tree).with_search_engine(SearchEngine::Rg);
+    for path in ["/repo", "/repo/long"] {
+        let arguments = format!(r#"{{"pattern":"foo","path":"{path}","show":"lines"}}"#);
+        assert_eq!(
+            answer(&tree, &turn(&tree), &arguments),
+            "No matches found.\n[searched 0 files; skipped 1 only up to a line above 16 MiB]\nsuccess: \
+             Some(false)"
+        );
+        assert_eq!(
+            answer(&tree, &by_rg, &arguments),
+            "the matches are in or after a line above 16 MiB, which cannot be shown; use show: \"files\" \
+             or \"count\"\nerror: search_failed"
+        );
+    }
+}
+
+#[test]
 fn every_worker_stops_within_a_long_line() {
     let tree = TempTree::new("");
     for number in 0..8 {

@@ -89,27 +89,49 @@ pub(crate) fn animated_png(width: u32, height: u32, frames: u32) -> Vec<u8> {
 /// A WebP with frames. They are all the same.
 pub(crate) fn animated_webp(width: u32, height: u32, frames: usize) -> Vec<u8> {
     let still = encoded(&picture(width, height), ImageFormat::WebP);
-    let chunk = |kind: &[u8; 4], data: &[u8]| {
-        let mut chunk = [&kind[..], &(data.len() as u32).to_le_bytes(), data].concat();
-        chunk.resize(chunk.len().next_multiple_of(2), 0);
-        chunk
-    };
     let size = [width - 1, height - 1].map(|side| side.to_le_bytes()[..3].to_vec()).concat();
-    let mut body = b"WEBP".to_vec();
-    body.extend(chunk(b"VP8X", &[&[2, 0, 0, 0][..], &size].concat()));
-    body.extend(chunk(b"ANIM", &[0; 6]));
     let frame = [&[0; 6][..], &size, &[10, 0, 0, 0], &still[12..]].concat();
-    (0..frames).for_each(|_| body.extend(chunk(b"ANMF", &frame)));
+    let frames = webp_chunk(b"ANMF", &frame).repeat(frames);
+    webp(&[
+        webp_chunk(b"VP8X", &[&[2, 0, 0, 0][..], &size].concat()),
+        webp_chunk(b"ANIM", &[0; 6]),
+        frames,
+    ])
+}
+
+/// A WebP with these EXIF metadata.
+pub(crate) fn webp_with_exif(image: &DynamicImage, exif: &[u8]) -> Vec<u8> {
+    let still = encoded(image, ImageFormat::WebP);
+    let size = [image.width() - 1, image.height() - 1].map(|side| side.to_le_bytes()[..3].to_vec());
+    let header = webp_chunk(b"VP8X", &[&[8, 0, 0, 0][..], &size.concat()].concat());
+    webp(&[header, still[12..].to_vec(), webp_chunk(b"EXIF", exif)])
+}
+
+fn webp(chunks: &[Vec<u8>]) -> Vec<u8> {
+    let body = [b"WEBP", &chunks.concat()[..]].concat();
     [&b"RIFF"[..], &(body.len() as u32).to_le_bytes(), &body].concat()
+}
+
+fn webp_chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+    let mut chunk = [&kind[..], &(data.len() as u32).to_le_bytes(), data].concat();
+    chunk.resize(chunk.len().next_multiple_of(2), 0);
+    chunk
+}
+
+/// EXIF metadata with this orientation, as in a JPEG.
+pub(crate) fn exif(orientation: u8) -> Vec<u8> {
+    [
+        &b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0"[..],
+        &[orientation, 0, 0, 0],
+        &[0; 4],
+    ]
+    .concat()
 }
 
 /// A JPEG with this EXIF orientation.
 pub(crate) fn turned_jpeg(image: &DynamicImage, orientation: u8) -> Vec<u8> {
     let jpeg = encoded(image, ImageFormat::Jpeg);
-    let tiff =
-        [&b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0"[..], &[orientation, 0, 0, 0], &[0; 4]]
-            .concat();
-    let exif = [&b"Exif\0\0"[..], &tiff].concat();
+    let exif = exif(orientation);
     let length = (exif.len() as u16 + 2).to_be_bytes();
     [&jpeg[..2], b"\xff\xe1", &length, &exif, &jpeg[2..]].concat()
 }

@@ -10,8 +10,8 @@ use testkit::{TempTree, each_seed};
 
 use crate::ask::{content, data, turn};
 use crate::image_files::{
-    animated_gif, animated_png, animated_webp, cmyk_jpeg, encoded, noise, picture, small_files,
-    turned_jpeg,
+    animated_gif, animated_png, animated_webp, cmyk_jpeg, encoded, exif, noise, picture,
+    small_files, turned_jpeg, webp_with_exif,
 };
 
 /// The image that `read` returns for this file.
@@ -269,6 +269,11 @@ fn a_scaled_image_is_upright() {
     let small = turned_jpeg(&picture(20, 10), 6);
     let image = show(&small, None).unwrap();
     assert_eq!((header(&image).as_str(), image.data == small), ("[image a; 10x20]", true));
+    // In a WebP, some programs write the metadata as in a JPEG, others without the first six bytes.
+    for exif in [&exif(6)[..], &exif(6)[6..]] {
+        let image = show(&webp_with_exif(&picture(20, 10), exif), None).unwrap();
+        assert_eq!(header(&image), "[image a; 10x20]");
+    }
 }
 
 #[test]
