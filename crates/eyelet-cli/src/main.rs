@@ -15,6 +15,8 @@ mod failure;
 mod flags;
 mod home;
 mod lazy_args;
+mod listen;
+mod log;
 mod parse;
 mod print;
 mod print_matches;
@@ -35,7 +37,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(exit) => return exit,
     };
-    run(cli).unwrap_or_else(Failure::report)
+    let exit = run(cli).unwrap_or_else(Failure::report);
+    log::flush();
+    exit
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
