@@ -5,7 +5,10 @@
 // The suite cannot send a token, so a proxy adds it. The proxy changes nothing else.
 
 import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -28,12 +31,19 @@ const proxy = http.createServer((request, response) => {
 });
 await new Promise((ready) => proxy.listen(0, '127.0.0.1', ready));
 const { port } = proxy.address();
-const server = spawn(program, [...args, `http://127.0.0.1:${port}`], { stdio: ['ignore', 'ignore', 'pipe'] });
+const state = mkdtempSync(join(tmpdir(), 'eyelet-js-'));
+const server = spawn(program, [...args, `http://127.0.0.1:${port}`], {
+  env: { ...process.env, XDG_STATE_HOME: state },
+  stdio: ['ignore', 'ignore', 'pipe'],
+});
 let failed = [];
 try {
   const lines = createInterface({ input: server.stderr })[Symbol.asyncIterator]();
   target = new URL((await lines.next()).value.split(' ').at(-1));
-  token = (await lines.next()).value.split(' ').at(-1);
+  // The token, or the file that contains it.
+  const line = (await lines.next()).value;
+  const file = /with the token in `(.*)`/.exec(line)?.[1];
+  token = file ? readFileSync(file, 'utf8').trim() : line.split(' ').at(-1);
   const url = `http://127.0.0.1:${port}/mcp`;
   const entry = new URL('node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url);
   for (const scenario of scenarios) {
@@ -54,5 +64,6 @@ try {
   proxy.closeAllConnections();
 } finally {
   server.kill();
+  rmSync(state, { recursive: true });
 }
 process.exit(failed.length === 0 ? 0 : 1);

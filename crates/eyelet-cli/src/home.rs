@@ -66,6 +66,12 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
     absolute_variable("XDG_CACHE_HOME").or_else(in_home).map(|caches| caches.join("eyelet"))
 }
 
+/// The directory for what eyelet keeps between its runs: in `$XDG_STATE_HOME`, else in `~/.local/state`.
+pub(crate) fn state_folder() -> Option<PathBuf> {
+    let in_home = || all().into_iter().next().map(|home| home.join(".local/state"));
+    absolute_variable("XDG_STATE_HOME").or_else(in_home).map(|states| states.join("eyelet"))
+}
+
 fn absolute_variable(name: &str) -> Option<PathBuf> {
     env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }

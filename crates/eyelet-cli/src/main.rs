@@ -16,6 +16,8 @@ mod flags;
 mod home;
 mod interrupts;
 mod lazy_args;
+mod listen;
+mod log;
 mod parse;
 mod print;
 mod print_live;
@@ -37,7 +39,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(exit) => return exit,
     };
-    run(cli).unwrap_or_else(Failure::report)
+    let exit = run(cli).unwrap_or_else(Failure::report);
+    log::flush();
+    exit
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {

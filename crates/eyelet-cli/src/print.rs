@@ -11,6 +11,8 @@ use eyelet::tools::list_dir::INDENTATION_SPACES;
 use eyelet::tools::{EntryKind, ListDirReport};
 use eyelet::{Report as _, is_escaped};
 
+use crate::log;
+
 const DIRECTORY: Style = AnsiColor::Blue.on_default().bold();
 const LINK: Style = AnsiColor::Cyan.on_default();
 
@@ -84,18 +86,35 @@ pub(crate) fn directory_listing(listing: &ListDirReport) -> io::Result<()> {
 
 /// Prints a note for people to stderr.
 pub(crate) fn note(note: &str) {
+    if log::is_json() {
+        return tracing::info!("{}", one_line(note));
+    }
     // If stderr is gone, there is nowhere to report it.
     let _ = write(&mut io::stderr().lock(), format!("{}\n", one_line(note)).as_bytes());
 }
 
+/// Prints a warning to stderr.
+pub(crate) fn warning(warning: &str) {
+    if log::is_json() {
+        return tracing::warn!("{}", one_line(warning));
+    }
+    note(&format!("Warning: {warning}"));
+}
+
 /// Prints one line of JSON to stderr.
 pub(crate) fn json_note(json: &impl Display) {
+    if log::is_json() {
+        return tracing::info!(%json, "entry");
+    }
     let line = format!("{}\n", escaped_json(json));
     let _ = write(&mut io::stderr().lock(), line.as_bytes());
 }
 
 /// Prints an error to stderr.
 pub(crate) fn error(message: &str) {
+    if log::is_json() {
+        return tracing::error!("{}", one_line(message));
+    }
     note(&format!("eyelet: {message}"));
 }
 

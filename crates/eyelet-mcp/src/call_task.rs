@@ -1,20 +1,23 @@
 //! One tool call: runs it on a pool thread, reports progress, forwards a cancel, renders the reply.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base64::Engine as _;
+use eyelet::limits::BUSY_RETRY;
 use eyelet::{
-    Attachment, AttachmentMode, CancelFlag, Envelope, ErrorCode, FunctionCallError, Load, Progress,
-    ToolError, ToolInvocation, ToolOutput, TurnContext,
+    Attachment, AttachmentMode, CancelFlag, Envelope, ErrorCode, FunctionCallError, Hint, Load,
+    Progress, ToolError, ToolInvocation, ToolOutput, TurnContext,
 };
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use tokio::sync::oneshot;
 
+use crate::call_log::CallLog;
+use crate::call_summary::ReplyNumbers;
 use crate::error_text::{error_text, hint_text};
-use crate::metrics::Outcome;
+use crate::fair_queue::SessionNumber;
 use crate::options::ReplyForm;
 use crate::server::Server;
 
@@ -23,7 +26,9 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A call to run.
 pub(crate) struct Call {
+    pub(crate) session: SessionNumber,
     pub(crate) tool: &'static str,
+    pub(crate) log: Arc<CallLog>,
     pub(crate) arguments: String,
     pub(crate) turn: TurnContext,
     pub(crate) load: Load,
@@ -37,15 +42,17 @@ pub(crate) async fn run(
     call: Call,
     context: &RequestContext<RoleServer>,
 ) -> CallToolResult {
-    let start = Instant::now();
-    let name = call.tool;
-    let (counts, progress) = (call.counts, Progress::default());
-    let failed = |error| render(Err(error), server.options.reply);
+    let (counts, log, progress) = (call.counts, Arc::clone(&call.log), Progress::default());
+    let failed = |error| {
+        let reply = render(Err(error), server.options.reply);
+        log.end(&reply.numbers);
+        reply
+    };
     let reply = match start_call(server, call, &progress) {
         Ok((reply, flag)) => {
             // If the session ends, nobody waits for the reply any more.
             let _guard = flag.cancel_on_drop();
-            let reporting = report_progress(context, &progress, counts, start);
+            let reporting = report_progress(context, &progress, counts, &log);
             let waiting = async {
                 tokio::select! {
                     // The reply first: no progress may follow it.
@@ -66,11 +73,7 @@ pub(crate) async fn run(
         }
         Err(error) => failed(error),
     };
-    let Reply { result, is_error, shown, withheld } = reply;
-    if let Some(metrics) = &server.metrics {
-        metrics.add(name, &Outcome { time: start.elapsed(), is_error, shown, withheld });
-    }
-    result
+    reply.result
 }
 
 /// Hands the call to a pool thread. Returns the receiver of its reply and the flag that cancels it.
@@ -85,18 +88,20 @@ fn start_call(
     let turn = call.turn.with_cancel(flag.clone()).with_progress(progress.clone());
     let turn = turn.with_hint_text(hint_text);
     let (form, shared) = (server.options.reply, Arc::clone(server));
-    let (tool, arguments) = (call.tool, call.arguments);
+    let (tool, arguments, log) = (call.tool, call.arguments, call.log);
     let work = move || {
         let outcome = shared.router.call(&ToolInvocation::new(tool, arguments, &turn));
         let reply = render(outcome, form);
+        // Here, because nobody may wait for the reply any more.
+        log.end(&reply.numbers);
         // Release the server before the reply: a client may end it as soon as it has the reply.
-        drop((turn, in_flight, shared));
+        drop((turn, in_flight, shared, log));
         // The receiver is gone if the session has ended.
         let _ = sender.send(reply);
     };
-    if server.pool.run(call.load, work).is_err() {
-        let message = "too many calls are queued; retry when some of them have finished";
-        return Err(ToolError::new(ErrorCode::Busy, message).into());
+    if server.pool.run(call.load, call.session, work).is_err() {
+        let error = ToolError::new(ErrorCode::Busy, "too many calls are queued");
+        return Err(error.with_hint(Hint::RetryIn(BUSY_RETRY)).into());
     }
     Ok((receiver, flag))
 }
@@ -110,14 +115,14 @@ async fn report_progress(
     context: &RequestContext<RoleServer>,
     progress: &Progress,
     counts: &str,
-    start: Instant,
+    log: &CallLog,
 ) {
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
     };
     loop {
         tokio::time::sleep(PROGRESS_INTERVAL).await;
-        let seconds = start.elapsed().as_secs();
+        let seconds = log.elapsed().as_secs();
         let mut message = match progress.count() {
             // The program `rg` reports no counts.
             0 => format!("{seconds} s"),
@@ -133,12 +138,10 @@ async fn report_progress(
     }
 }
 
-/// A reply and its numbers for the metrics.
+/// A reply and its numbers.
 struct Reply {
     result: CallToolResult,
-    is_error: bool,
-    shown: u64,
-    withheld: u64,
+    numbers: ReplyNumbers,
 }
 
 /// Renders the outcome of a tool as a `tools/call` result.
@@ -147,37 +150,50 @@ fn render(outcome: Result<ToolOutput, FunctionCallError>, form: ReplyForm) -> Re
         ReplyForm::Text => text(&outcome),
         ReplyForm::Envelope | ReplyForm::Structured => envelope(&outcome),
     };
-    let is_error = rendered.is_err();
-    let text = rendered.unwrap_or_else(|error| error);
-    let shown = text.len() as u64;
+    let (text, error) = match rendered {
+        Ok(text) => (text, None),
+        Err((code, text)) => (text, Some(code)),
+    };
+    let mut numbers = ReplyNumbers { shown: text.len() as u64, error, ..ReplyNumbers::default() };
+    if let Ok(output) = &outcome {
+        numbers.withheld = output.withheld_bytes();
+        numbers.facts = output.facts();
+    }
     let structured = match form {
         ReplyForm::Structured => serde_json::from_str(&text).ok(),
         ReplyForm::Text | ReplyForm::Envelope => None,
     };
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     // The field is optional: without it every reply is shorter.
-    result.is_error = is_error.then_some(true);
+    result.is_error = error.map(|_| true);
     result.structured_content = structured;
-    let withheld = outcome.as_ref().map_or(0, ToolOutput::withheld_bytes);
     if let Some(image) = outcome.as_ref().ok().and_then(ToolOutput::attachment) {
         result.content.push(image_block(image));
     }
-    Reply { result, is_error, shown, withheld }
+    Reply { result, numbers }
 }
 
+/// The code and the text of an error.
+type RenderedError = (&'static str, String);
+
 /// The text for a model, of a success or of an error.
-fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Result<String, String> {
+fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Result<String, RenderedError> {
     let text = outcome.as_ref().map_err(Clone::clone).and_then(ToolOutput::reply);
     text.map_err(|error| match error {
-        FunctionCallError::RespondToModel(error) => error_text(&error),
-        FunctionCallError::Fatal(message) => format!("internal failure: {message}"),
+        FunctionCallError::RespondToModel(error) => (error.code.as_str(), error_text(&error)),
+        FunctionCallError::Fatal(message) => {
+            (ErrorCode::IoError.as_str(), format!("internal failure: {message}"))
+        }
     })
 }
 
 /// The JSON envelope, of a success or of an error.
-fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Result<String, String> {
+fn envelope(outcome: &Result<ToolOutput, FunctionCallError>) -> Result<String, RenderedError> {
     let envelope = Envelope::new(outcome, AttachmentMode::Omit).with_hint_text(hint_text);
-    if envelope.is_ok() { Ok(envelope.to_json()) } else { Err(envelope.to_json()) }
+    match &envelope {
+        Envelope::Ok { .. } => Ok(envelope.to_json()),
+        Envelope::Error { error, .. } => Err((error.code.as_str(), envelope.to_json())),
+    }
 }
 
 fn image_block(image: Attachment<'_>) -> ContentBlock {

@@ -56,6 +56,11 @@ impl HttpSessions {
         }
     }
 
+    /// The number of sessions.
+    pub(crate) async fn len(&self) -> usize {
+        self.manager.sessions.read().await.len()
+    }
+
     /// Records a request of the session that these headers name. The request keeps the result until it is
     /// finished.
     pub(crate) async fn record_use(&self, headers: &HeaderMap) -> Option<Arc<()>> {

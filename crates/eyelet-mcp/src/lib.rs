@@ -14,14 +14,26 @@
 //! `serve_stdio` starts and stops this. Over HTTP, `serve_http` replaces it and `stdio_transport`, `token` holds
 //! the bearer token, and `metrics` counts calls. `server` holds the state of all sessions and runs until
 //! a signal. No module here knows how a tool works.
+//!
+//! # Logs and records
+//!
+//! The server emits `tracing` events: one per session, call, refused request and shutdown. They have numbers, names
+//! of tools and error codes, but no contents, arguments or secrets. A host that wants them installs a subscriber.
+//! [`Options::record`] appends one line of JSON per call to a file ([`CallRecord`]).
 
+mod call_log;
+mod call_summary;
 mod call_task;
+mod client_limits;
 mod error_text;
 mod event_memory;
+mod fair_queue;
 mod http_sessions;
+mod log;
 mod message;
 mod metrics;
 mod options;
+mod record;
 mod roots;
 mod serve_http;
 mod serve_stdio;
@@ -33,6 +45,7 @@ mod token;
 
 pub use error_text::{error_text, hint_text};
 pub use options::{Options, ReplyForm, WorkingDirectory};
+pub use record::{CallRecord, Record};
 pub use serve_http::{Http, serve_http};
 pub use serve_stdio::serve_stdio;
 pub use token::Token;

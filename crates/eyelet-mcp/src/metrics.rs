@@ -1,11 +1,13 @@
-//! Counters and latencies per tool, in the Prometheus text format.
+//! Counters and latencies per tool, and what the server does now, in the Prometheus text format.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+
+use crate::call_summary::CallSummary;
+use crate::thread_pool::LaneState;
 
 /// Upper bounds of the latency histogram, in seconds.
-const BUCKETS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0];
+const BUCKETS: [f64; 11] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0, 120.0, 300.0, 600.0];
 
 /// The counters of every tool.
 pub(crate) struct Metrics {
@@ -21,16 +23,18 @@ struct Tool {
     buckets: [AtomicU64; BUCKETS.len()],
     shown: AtomicU64,
     withheld: AtomicU64,
+    refusals: AtomicU64,
 }
 
+/// The labels and the value of each line of a metric.
+type Values = Vec<(String, usize)>;
 type Counter = fn(&Tool) -> &AtomicU64;
 
-/// The measured outcome of one call.
-pub(crate) struct Outcome {
-    pub(crate) time: Duration,
-    pub(crate) is_error: bool,
-    pub(crate) shown: u64,
-    pub(crate) withheld: u64,
+/// What the server does now.
+pub(crate) struct Gauges {
+    pub(crate) sessions: usize,
+    pub(crate) lanes: [LaneState; 4],
+    pub(crate) running_jobs: usize,
 }
 
 impl Metrics {
@@ -39,31 +43,35 @@ impl Metrics {
     }
 
     /// Counts a call; ignores tools that the server does not provide.
-    pub(crate) fn add(&self, name: &str, outcome: &Outcome) {
-        let Some(tool) = self.tools.iter().find(|tool| tool.name == name) else { return };
+    pub(crate) fn add(&self, call: &CallSummary<'_>) {
+        let Some(tool) = self.tools.iter().find(|tool| tool.name == call.tool) else { return };
+        let reply = call.reply;
         let add = |counter: &AtomicU64, count| {
             counter.fetch_add(count, Ordering::Relaxed);
         };
         add(&tool.calls, 1);
-        add(&tool.errors, u64::from(outcome.is_error));
-        add(&tool.micros, u64::try_from(outcome.time.as_micros()).unwrap_or(u64::MAX));
-        add(&tool.shown, outcome.shown);
-        add(&tool.withheld, outcome.withheld);
+        add(&tool.errors, u64::from(reply.error.is_some()));
+        add(&tool.micros, u64::try_from(call.time.as_micros()).unwrap_or(u64::MAX));
+        add(&tool.shown, reply.shown);
+        add(&tool.withheld, reply.withheld);
+        add(&tool.refusals, reply.facts.refusal_count);
         for (bucket, bound) in tool.buckets.iter().zip(BUCKETS) {
-            add(bucket, u64::from(outcome.time.as_secs_f64() <= bound));
+            add(bucket, u64::from(call.time.as_secs_f64() <= bound));
         }
     }
 
-    /// Renders all counters in the Prometheus text format.
-    pub(crate) fn render(&self) -> String {
+    /// Renders everything in the Prometheus text format.
+    pub(crate) fn render(&self, now: &Gauges) -> String {
         let mut text = String::new();
-        let counters: [(&str, &str, Counter); 4] = [
+        now.render(&mut text);
+        let counters: [(&str, &str, Counter); 5] = [
             ("calls", "Number of tool calls.", |tool| &tool.calls),
             ("errors", "Number of tool calls that returned an error.", |tool| &tool.errors),
             ("shown_bytes", "Bytes in replies.", |tool| &tool.shown),
             ("withheld_bytes", "Bytes of tool output that replies did not include.", |tool| {
                 &tool.withheld
             }),
+            ("sandbox_refusals", "What the sandbox refused to commands.", |tool| &tool.refusals),
         ];
         // Writing to a string cannot fail.
         for (name, help, counter) in counters {
@@ -92,5 +100,32 @@ impl Metrics {
             let _ = writeln!(text, "{name}_count{{tool=\"{label}\"}} {calls}");
         }
         text
+    }
+}
+
+impl Gauges {
+    fn render(&self, text: &mut String) {
+        let version = env!("CARGO_PKG_VERSION");
+        let lane = |count: fn(&LaneState) -> usize| {
+            let lanes = self.lanes.iter();
+            lanes.map(move |lane| (format!("{{kind=\"{}\"}}", lane.kind), count(lane))).collect()
+        };
+        let gauges: [(&str, &str, Values); 5] = [
+            (
+                "build_info",
+                "The version of eyelet.",
+                vec![(format!("{{version=\"{version}\"}}"), 1)],
+            ),
+            ("sessions", "Number of sessions.", vec![(String::new(), self.sessions)]),
+            ("queued_calls", "Number of calls that wait for a thread.", lane(|lane| lane.waiting)),
+            ("running_calls", "Number of calls that run.", lane(|lane| lane.running)),
+            ("running_jobs", "Number of jobs that run.", vec![(String::new(), self.running_jobs)]),
+        ];
+        for (name, help, values) in gauges {
+            let _ = writeln!(text, "# HELP eyelet_{name} {help}\n# TYPE eyelet_{name} gauge");
+            for (labels, value) in values {
+                let _ = writeln!(text, "eyelet_{name}{labels} {value}");
+            }
+        }
     }
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use eyelet::{PathScope, Root, TurnContext, UnknownName};
 
+use crate::record::Record;
+
 /// The configuration of a server.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -27,6 +29,8 @@ pub struct Options {
     pub reply: ReplyForm,
     /// The maximum size of a text reply in bytes. If it is `None`, the limit depends on the client.
     pub reply_bytes: Option<usize>,
+    /// The file to which calls are recorded.
+    pub record: Option<Record>,
 }
 
 impl Options {
@@ -42,6 +46,7 @@ impl Options {
             working_directory: WorkingDirectory::Inherited,
             reply: ReplyForm::default(),
             reply_bytes: None,
+            record: None,
         }
     }
 }

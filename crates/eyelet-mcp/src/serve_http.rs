@@ -26,11 +26,13 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::http_sessions::HttpSessions;
+use crate::log;
 use crate::message::{self, Incoming, Line};
-use crate::metrics::Metrics;
+use crate::metrics::Gauges;
 use crate::options::Options;
 use crate::server::{SHUTDOWN_TIMEOUT, Server, wait_for_signal};
 use crate::session::Session;
+use crate::thread_pool::Sharing;
 use crate::token::Token;
 
 /// The path of the MCP endpoint.
@@ -75,7 +77,8 @@ struct Gateway {
 /// # Errors
 /// Fails if the process cannot listen on the socket or create the runtime.
 pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Result<()> {
-    Server::new(options, router).with_metrics().run(async |server| {
+    let server = Server::new(options, router, Sharing::ManySessions).with_metrics();
+    server.run(async |server| {
         http.listener.set_nonblocking(true)?;
         let is_local = http.listener.local_addr()?.ip().is_loopback();
         let listener = tokio::net::TcpListener::from_std(http.listener.try_clone()?)?;
@@ -92,10 +95,11 @@ pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Resul
         let Http { token, origins, hosts, .. } = http;
         let own = Arc::clone(&server);
         let gateway = Gateway { token, origins, hosts, is_local, server: own, sessions, service };
-        tokio::select! {
-            () = accept(listener, Arc::new(gateway)) => {}
-            signalled = wait_for_signal() => signalled?,
-        }
+        let signal = tokio::select! {
+            () = accept(listener, Arc::new(gateway)) => return Ok(()),
+            signal = wait_for_signal() => signal?,
+        };
+        log::shutdown(signal, server.in_flight.len());
         server.cancel_calls(Instant::now() + SHUTDOWN_TIMEOUT).await;
         Ok(())
     })
@@ -143,7 +147,7 @@ impl Gateway {
     async fn answer(&self, request: Request<body::Incoming>, in_use: Arc<()>) -> Reply {
         let headers = request.headers();
         if !self.is_own_host(headers.get(HOST)) {
-            return plain(
+            return refuse(
                 StatusCode::FORBIDDEN,
                 "forbidden: the Host header does not name this machine; use localhost or its IP address, or \
                  restart with --http-host NAME",
@@ -153,7 +157,7 @@ impl Gateway {
             self.origins.iter().any(|one| one.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
         };
         if !headers.get_all(ORIGIN).iter().all(is_listed) {
-            return plain(
+            return refuse(
                 StatusCode::FORBIDDEN,
                 "forbidden: the origin of this web page is not allowed; restart with --http-origin ORIGIN",
             );
@@ -163,7 +167,7 @@ impl Gateway {
             return plain(StatusCode::OK, "ok");
         }
         if !self.is_authorised(headers.get(AUTHORIZATION)) {
-            let mut reply = plain(
+            let mut reply = refuse(
                 StatusCode::UNAUTHORIZED,
                 "unauthorized: the request requires the bearer token",
             );
@@ -172,7 +176,12 @@ impl Gateway {
         }
         match (path.as_str(), request.method()) {
             ("/metrics", &Method::GET) => {
-                let metrics = self.server.metrics.as_ref().map(Metrics::render);
+                let now = Gauges {
+                    sessions: self.sessions.len().await,
+                    lanes: self.server.pool.state(),
+                    running_jobs: self.server.jobs.running_in_all_sessions(),
+                };
+                let metrics = self.server.metrics.as_ref().map(|metrics| metrics.render(&now));
                 plain(StatusCode::OK, metrics.unwrap_or_default())
             }
             (ENDPOINT, _) => {
@@ -188,7 +197,7 @@ impl Gateway {
                     body.map_frame(keep).boxed()
                 })
             }
-            _ => plain(StatusCode::NOT_FOUND, "not found; the MCP endpoint is /mcp"),
+            _ => refuse(StatusCode::NOT_FOUND, "not found; the MCP endpoint is /mcp"),
         }
     }
 
@@ -200,14 +209,14 @@ impl Gateway {
         {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                return plain(
+                return refuse(
                     StatusCode::PAYLOAD_TOO_LARGE,
                     "request body too large: the maximum is 1 MiB",
                 );
             }
-            Ok(Err(_)) => return plain(StatusCode::BAD_REQUEST, "cannot read the request body"),
+            Ok(Err(_)) => return refuse(StatusCode::BAD_REQUEST, "cannot read the request body"),
             Err(_) => {
-                return plain(
+                return refuse(
                     StatusCode::REQUEST_TIMEOUT,
                     "timeout: the request body did not arrive within 10 seconds",
                 );
@@ -228,6 +237,7 @@ impl Gateway {
                     }
                 }
                 Incoming::Refused(answer) => {
+                    log::refused(StatusCode::BAD_REQUEST.as_u16(), "invalid message");
                     return reply(StatusCode::BAD_REQUEST, "application/json", answer.into());
                 }
                 Incoming::Nothing => {}
@@ -236,7 +246,7 @@ impl Gateway {
         let is_end = head.method == Method::DELETE;
         let request = Request::from_parts(head, Full::new(body));
         if !is_new_session {
-            let mut reply = self.service.handle(request).await;
+            let mut reply = self.let_rmcp_answer(request).await;
             if is_end && reply.status() == StatusCode::ACCEPTED {
                 // The session has ended already; clients take 202 for a failure.
                 *reply.status_mut() = StatusCode::NO_CONTENT;
@@ -245,13 +255,22 @@ impl Gateway {
         }
         let _creation = self.sessions.creation.lock().await;
         if !self.sessions.make_room().await {
-            return plain(
+            return refuse(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many sessions: all of them have unfinished requests; try again later",
             );
         }
-        let reply = self.service.handle(request).await;
+        let reply = self.let_rmcp_answer(request).await;
         self.sessions.record_use(reply.headers()).await;
+        reply
+    }
+
+    async fn let_rmcp_answer(&self, request: Request<Full<Bytes>>) -> Reply {
+        let reply = self.service.handle(request).await;
+        let status = reply.status();
+        if status.is_client_error() || status.is_server_error() {
+            log::refused(status.as_u16(), status.canonical_reason().unwrap_or_default());
+        }
         reply
     }
 
@@ -292,6 +311,12 @@ fn without_port(host: &str) -> &str {
         Some(_) | None => host,
     };
     name.trim_start_matches('[').trim_end_matches(']')
+}
+
+/// Refuses a request, and logs why.
+fn refuse(status: StatusCode, reason: &'static str) -> Reply {
+    log::refused(status.as_u16(), reason);
+    plain(status, reason)
 }
 
 fn plain(status: StatusCode, text: impl Into<Bytes>) -> Reply {

@@ -9,10 +9,12 @@ use rmcp::service::{ServerInitializeError, serve_server};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::log;
 use crate::options::Options;
 use crate::server::{SHUTDOWN_TIMEOUT, Server, wait_for_signal};
 use crate::session::Session;
 use crate::stdio_transport::{ConnectionEnd, StdioTransport, take_over_stdio};
+use crate::thread_pool::Sharing;
 
 /// When the input ends, calls have this long to finish before they are cancelled.
 const FINISH_TIMEOUT: Duration = Duration::from_millis(500);
@@ -24,15 +26,16 @@ const FINISH_TIMEOUT: Duration = Duration::from_millis(500);
 /// Fails if the process cannot duplicate its descriptors or create the runtime.
 pub fn serve_stdio(options: Options, router: ToolRouter) -> io::Result<()> {
     let (input, output) = take_over_stdio()?;
-    Server::new(options, router).run(async |server| {
+    Server::new(options, router, Sharing::OneSession).run(async |server| {
         let (end_sender, mut end) = mpsc::unbounded_channel();
         let transport = StdioTransport::start(input, output, end_sender);
         let session = Session::new(Arc::clone(&server));
         tokio::spawn(run_sessions(session, transport.clone()));
-        let cause = tokio::select! {
-            cause = end.recv() => cause,
-            signalled = wait_for_signal() => signalled.map(|()| None)?,
+        let (cause, reason) = tokio::select! {
+            cause = end.recv() => (cause, "the client closed the connection"),
+            signal = wait_for_signal() => (None, signal?),
         };
+        log::shutdown(reason, server.in_flight.len());
         shut_down(&server, &transport, cause).await;
         Ok(())
     })

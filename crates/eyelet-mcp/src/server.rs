@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use eyelet::{Jobs, ToolDefinition, ToolRouter, TurnContext};
@@ -9,9 +10,10 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
+use crate::fair_queue::SessionNumber;
 use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::thread_pool::{InFlight, ThreadPool};
+use crate::thread_pool::{InFlight, Sharing, ThreadPool};
 
 /// After a shutdown begins, calls have this long to stop and to write their replies.
 pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1700);
@@ -26,16 +28,24 @@ pub(crate) struct Server {
     pub(crate) in_flight: InFlight,
     /// No jobs: each session has its own, which share the limits of this.
     pub(crate) jobs: Jobs,
+    /// How many sessions there were.
+    sessions: AtomicU64,
     /// Only over HTTP: a client cannot request metrics over stdio.
     pub(crate) metrics: Option<Metrics>,
 }
 
 impl Server {
-    pub(crate) fn new(options: Options, router: ToolRouter) -> Self {
+    pub(crate) fn new(options: Options, router: ToolRouter, sharing: Sharing) -> Self {
         options.turn.locate_programs();
         let tools = router.definitions_in(&options.turn);
-        let (pool, in_flight) = (ThreadPool::new(), InFlight::default());
-        Server { options, router, tools, pool, in_flight, jobs: Jobs::new(), metrics: None }
+        let (pool, in_flight) = (ThreadPool::new(sharing), InFlight::default());
+        let (jobs, sessions) = (Jobs::new(), AtomicU64::default());
+        Server { options, router, tools, pool, in_flight, jobs, sessions, metrics: None }
+    }
+
+    /// The number of a new session, counting from 1.
+    pub(crate) fn next_session(&self) -> SessionNumber {
+        self.sessions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     pub(crate) fn with_metrics(mut self) -> Self {
@@ -70,22 +80,21 @@ impl Server {
     pub(crate) async fn cancel_calls(&self, deadline: Instant) {
         self.in_flight.cancel_all();
         self.jobs.stop_all_sessions();
-        let is_idle = || self.in_flight.is_empty() && self.jobs.running_in_all_sessions() == 0;
+        let is_idle = || self.in_flight.len() == 0 && self.jobs.running_in_all_sessions() == 0;
         while !is_idle() && Instant::now() < deadline {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
 }
 
-/// Waits for SIGTERM, SIGHUP or SIGINT.
-pub(crate) async fn wait_for_signal() -> io::Result<()> {
+/// Waits for SIGTERM, SIGHUP or SIGINT. Returns its name.
+pub(crate) async fn wait_for_signal() -> io::Result<&'static str> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = hang_up.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
+    Ok(tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = hang_up.recv() => "SIGHUP",
+        _ = interrupt.recv() => "SIGINT",
+    })
 }

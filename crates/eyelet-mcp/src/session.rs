@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use eyelet::{
     DefinitionFormat, ReplyBudget, ToolInvocation, TurnContext, escape_name, render_definitions,
@@ -25,7 +25,11 @@ use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
+use crate::call_log::CallLog;
 use crate::call_task::{self, Call};
+use crate::client_limits::{self, CLAUDE_CODE_BYTES};
+use crate::fair_queue::{NO_SESSION, SessionNumber};
+use crate::log;
 use crate::message::RawArguments;
 use crate::options::ReplyForm;
 use crate::roots;
@@ -40,29 +44,16 @@ const ROOTS_KEY: &str = "roots";
 /// How long clients may cache the list of tools: until the server restarts with other flags, it is the same.
 const TOOLS_TTL_MS: u64 = 60 * 60 * 1000;
 
-const CLAUDE_CODE: &str = "claude-code";
-const CODEX: &str = "codex-mcp-client";
-const CODEX_METADATA: &str = "x-codex-turn-metadata";
-
-// The sizes of replies that clients show to their models untruncated.
-
-/// Claude Code truncates replies above 50,000 UTF-16 units (measured).
-const CLAUDE_CODE_BYTES: usize = 49_000;
-/// The limits of Codex for known models and for other models (measured).
-const CODEX_KNOWN_MODEL_BYTES: usize = 34_000;
-const CODEX_OTHER_MODEL_BYTES: usize = 11_500;
-/// The limit for clients that were not measured.
-const OTHER_CLIENT_BYTES: usize = 20_000;
-
-/// The name of Claude Desktop. It drops the replies of calls that take more than 240 seconds, and has no setting
-/// for it.
-const CLAUDE_DESKTOP: &str = "claude-ai";
-const CLAUDE_DESKTOP_CALL: Duration = Duration::from_secs(230);
+/// The key of the caller's trace in `_meta` (W3C Trace Context).
+const TRACE_KEY: &str = "traceparent";
+/// How much of a client's name and version is logged.
+const MAX_LOGGED_CHARS: usize = 100;
 
 /// One client's session. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Session {
     server: Arc<Server>,
+    number: Arc<OnceLock<SessionNumber>>,
     own: Arc<OnceLock<OwnContext>>,
     /// The context for calls, once the client's roots are known.
     turn: Arc<Mutex<Option<TurnContext>>>,
@@ -79,17 +70,37 @@ impl Drop for OwnContext {
 
 impl Session {
     pub(crate) fn new(server: Arc<Server>) -> Self {
-        Session { server, own: Arc::default(), turn: Arc::default() }
+        Session { server, number: Arc::default(), own: Arc::default(), turn: Arc::default() }
     }
 
     /// The context without roots. Requests over HTTP that belong to no session share the server's.
     fn unconfined(&self, extensions: &Extensions) -> &TurnContext {
         let server = &self.server.options.turn;
-        let is_alone = |head: &Parts| !head.headers.contains_key(HEADER_SESSION_ID);
-        if extensions.get::<Parts>().is_some_and(is_alone) {
+        if is_alone(extensions) {
             return server;
         }
         &self.own.get_or_init(|| OwnContext(self.server.session_context())).0
+    }
+
+    /// The number of the session to which a message belongs. The first message logs the session.
+    fn number(
+        &self,
+        extensions: &Extensions,
+        client: Option<Implementation>,
+        protocol: Option<ProtocolVersion>,
+    ) -> SessionNumber {
+        if is_alone(extensions) {
+            return NO_SESSION;
+        }
+        *self.number.get_or_init(|| {
+            let number = self.server.next_session();
+            let client = client.map(|client| format!("{} {}", client.name, client.version));
+            let client: Option<String> =
+                client.map(|client| client.chars().take(MAX_LOGGED_CHARS).collect());
+            let protocol = protocol.as_ref().map_or("", ProtocolVersion::as_str);
+            log::session(number, &client.unwrap_or_default(), protocol);
+            number
+        })
     }
 
     /// The context for a call, or `None` if the client must send its roots first.
@@ -118,7 +129,7 @@ impl Session {
 
     fn budget(&self, context: &RequestContext<RoleServer>) -> ReplyBudget {
         let configured = self.server.options.reply_bytes.map(ReplyBudget::new);
-        configured.unwrap_or_else(|| client_budget(context))
+        configured.unwrap_or_else(|| client_limits::budget(context))
     }
 
     /// The tool definitions. They depend only on the server's options.
@@ -163,6 +174,12 @@ impl Session {
     }
 }
 
+/// Whether a request over HTTP belongs to no session.
+fn is_alone(extensions: &Extensions) -> bool {
+    let is_alone = |head: &Parts| !head.headers.contains_key(HEADER_SESSION_ID);
+    extensions.get::<Parts>().is_some_and(is_alone)
+}
+
 async fn request_roots(peer: &Peer<RoleServer>) -> Option<Vec<String>> {
     let listed = tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await;
     listed.ok().and_then(Result::ok).map(uris)
@@ -181,40 +198,6 @@ fn lacks_server_requests(context: &RequestContext<RoleServer>) -> bool {
 /// Takes the arguments as the client wrote them. Over HTTP they are attached to the request's head.
 fn take_arguments(extensions: &mut Extensions) -> Option<RawArguments> {
     extensions.remove().or_else(|| extensions.get_mut::<Parts>()?.extensions.remove())
-}
-
-/// The size limit of replies for the client of this request.
-fn client_budget(context: &RequestContext<RoleServer>) -> ReplyBudget {
-    let name = client_name(context).unwrap_or_default();
-    ReplyBudget::new(match name.as_str() {
-        CLAUDE_CODE => CLAUDE_CODE_BYTES,
-        "opencode" => 50_000,
-        "gemini-cli-mcp-client" => 39_000,
-        CODEX => codex_bytes(context.meta.get(CODEX_METADATA)),
-        "copilot-cli" => 20_000,
-        _ => OTHER_CLIENT_BYTES,
-    })
-}
-
-/// The name that the client gave in its handshake.
-fn client_name(context: &RequestContext<RoleServer>) -> Option<String> {
-    context.client_info().map(|client| client.name)
-}
-
-/// Codex has a limit per model. It names the model in each call, in an object or in a string of JSON.
-fn codex_bytes(metadata: Option<&Value>) -> usize {
-    let parsed = match metadata {
-        Some(Value::String(text)) => serde_json::from_str(text).ok(),
-        Some(metadata) => Some(metadata.clone()),
-        None => None,
-    };
-    let model = parsed.as_ref().and_then(|metadata| metadata.get("model")?.as_str());
-    match model {
-        Some(model) if model.starts_with("gpt-") || model.starts_with("codex") => {
-            CODEX_KNOWN_MODEL_BYTES
-        }
-        Some(_) | None => CODEX_OTHER_MODEL_BYTES,
-    }
 }
 
 /// The JSON schema of an envelope.
@@ -287,18 +270,28 @@ impl ServerHandler for Session {
         let Some(mut turn) = self.context(&request, &context).await else {
             let request = InputRequest::ListRoots(ListRootsRequest::default());
             let requests = BTreeMap::from([(ROOTS_KEY.to_owned(), request)]);
-            return Ok(InputRequiredResult::from_input_requests(requests).into());
+            let mut result = InputRequiredResult::from_input_requests(requests);
+            result.meta = Some(server_meta());
+            return Ok(result.into());
         };
-        if client_name(&context).as_deref() == Some(CLAUDE_DESKTOP) {
-            turn = turn.with_deadline(Instant::now() + CLAUDE_DESKTOP_CALL);
+        if let Some(deadline) = client_limits::deadline(&context) {
+            turn = turn.with_deadline(deadline);
         }
         if self.server.options.reply == ReplyForm::Text {
             turn = turn.with_reply_budget(self.budget(&context));
         }
+        let (client, protocol) = (context.client_info(), context.protocol_version());
+        let session = self.number(&context.extensions, client, protocol);
         let arguments = take_arguments(&mut context.extensions);
+        let arguments = arguments.map_or_else(|| "{}".to_owned(), |raw| raw.0);
+        let trace_id = context.meta.get(TRACE_KEY).and_then(Value::as_str).and_then(log::trace_id);
+        let trace_id = trace_id.map(str::to_owned);
+        let log = CallLog::start(&self.server, session, tool, &arguments, &turn, trace_id);
         let call = Call {
+            session,
             tool: tool.name,
-            arguments: arguments.map_or_else(|| "{}".to_owned(), |raw| raw.0),
+            log: Arc::new(log),
+            arguments,
             turn,
             load: tool.load,
             counts: tool.counts,
@@ -309,6 +302,10 @@ impl ServerHandler for Session {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let info = context.peer.peer_info();
+        let client = info.as_ref().map(|info| info.client_info.clone());
+        let protocol = info.as_ref().map(|info| info.protocol_version.clone());
+        self.number(&context.extensions, client, protocol);
         // Request the roots now: then the first call does not have to wait for them.
         let mut turn = self.turn.lock().await;
         let has_roots =

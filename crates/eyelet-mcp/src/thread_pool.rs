@@ -1,15 +1,17 @@
 //! The threads that run tools, and the calls that are in flight.
 //!
-//! Each kind of load has a limited number of threads and a queue; if the queue is full, the call is
-//! `busy`. Many calls of one kind do not delay the others. Threads never exit, because the system kills
-//! a command together with the thread that started it.
+//! Each kind of load has a limited number of threads and a queue, in which sessions take turns (`fair_queue`); if
+//! the queue is full, the call is `busy`. Many calls of one kind do not delay the others. Threads never exit,
+//! because the system kills a command together with the thread that started it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use eyelet::limits::{MAX_COMMANDS, MAX_JOB_WAITS, MAX_QUEUE, MAX_READS, MAX_WALKS};
+use eyelet::limits::{MAX_COMMANDS, MAX_JOB_WAITS, MAX_READS, MAX_WALKS};
 use eyelet::{CancelFlag, Load};
+
+use crate::fair_queue::{Busy, FairQueue, SessionNumber};
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -25,9 +27,21 @@ pub(crate) struct ThreadPool {
 /// Calls that ask for jobs without waiting; the further ones take turns.
 const MAX_JOB_QUERIES: usize = 4;
 
-/// The queue of this kind is full.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Busy;
+/// How many sessions share the threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// One session, over stdio: it may use all threads.
+    OneSession,
+    /// Several sessions, over HTTP: each leaves one thread of each kind to the others.
+    ManySessions,
+}
+
+/// How many calls of a kind run and wait.
+pub(crate) struct LaneState {
+    pub(crate) kind: &'static str,
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
+}
 
 struct Lane {
     max_threads: usize,
@@ -35,17 +49,21 @@ struct Lane {
     wake: Condvar,
 }
 
-#[derive(Default)]
 struct Queue {
-    work: VecDeque<Work>,
+    work: FairQueue<Work>,
     threads: usize,
     idle: usize,
 }
 
 impl ThreadPool {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(sharing: Sharing) -> Self {
         let lane = |max_threads| {
-            Arc::new(Lane { max_threads, queue: Mutex::default(), wake: Condvar::new() })
+            let slots = match sharing {
+                Sharing::OneSession => max_threads,
+                Sharing::ManySessions => max_threads - 1,
+            };
+            let queue = Queue { work: FairQueue::new(slots), threads: 0, idle: 0 };
+            Arc::new(Lane { max_threads, queue: Mutex::new(queue), wake: Condvar::new() })
         };
         ThreadPool {
             reads: lane(MAX_READS),
@@ -55,8 +73,13 @@ impl ThreadPool {
         }
     }
 
-    /// Runs `work` as soon as a thread for `load` is free.
-    pub(crate) fn run(&self, load: Load, work: impl FnOnce() + Send + 'static) -> Result<(), Busy> {
+    /// Runs `work` of a session as soon as it is its turn and a thread for `load` is free.
+    pub(crate) fn run(
+        &self,
+        load: Load,
+        session: SessionNumber,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(), Busy> {
         match load {
             Load::Read => &self.reads,
             Load::Command => &self.commands,
@@ -64,18 +87,26 @@ impl ThreadPool {
             // Further kinds of load count as walks.
             Load::Walk | _ => &self.walks,
         }
-        .add(Box::new(work))
+        .add(session, Box::new(work))
+    }
+
+    /// How many calls of each kind run and wait.
+    pub(crate) fn state(&self) -> [LaneState; 4] {
+        [
+            self.reads.state(Load::Read),
+            self.walks.state(Load::Walk),
+            self.commands.state(Load::Command),
+            self.waits.state(Load::Wait),
+        ]
     }
 }
 
 impl Lane {
-    fn add(self: &Arc<Self>, work: Work) -> Result<(), Busy> {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        if queue.work.len() >= MAX_QUEUE + queue.idle {
-            return Err(Busy);
-        }
-        queue.work.push_back(work);
-        if queue.work.len() > queue.idle && queue.threads < self.max_threads {
+    fn add(self: &Arc<Self>, session: SessionNumber, work: Work) -> Result<(), Busy> {
+        let mut queue = self.queue();
+        let starting = queue.idle.min(queue.work.startable());
+        queue.work.add(session, work, starting)?;
+        if queue.work.startable() > queue.idle && queue.threads < self.max_threads {
             let lane = Arc::clone(self);
             let name = "eyelet-tool".to_owned();
             match std::thread::Builder::new().name(name).spawn(move || lane.run_queue()) {
@@ -83,7 +114,7 @@ impl Lane {
                 // One of the existing threads runs it later.
                 Err(_) if queue.threads > 0 => {}
                 Err(_) => {
-                    queue.work.pop_back();
+                    queue.work.take_back(session);
                     return Err(Busy);
                 }
             }
@@ -94,19 +125,30 @@ impl Lane {
     }
 
     fn run_queue(&self) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.queue();
         loop {
-            if let Some(work) = queue.work.pop_front() {
+            if let Some((session, work)) = queue.work.start_next() {
                 drop(queue);
                 // The router already catches panics of tools. Whatever else panics must not end the thread.
                 let _ = catch_unwind(AssertUnwindSafe(work));
-                queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+                queue = self.queue();
+                queue.work.end(session);
                 continue;
             }
             queue.idle += 1;
             queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
             queue.idle -= 1;
         }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self, load: Load) -> LaneState {
+        let queue = self.queue();
+        let (running, waiting) = (queue.work.running(), queue.work.waiting());
+        LaneState { kind: load.as_str(), running, waiting }
     }
 }
 
@@ -149,8 +191,8 @@ impl InFlight {
         state.flags.values().for_each(CancelFlag::cancel);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.state().flags.is_empty()
+    pub(crate) fn len(&self) -> usize {
+        self.state().flags.len()
     }
 
     fn state(&self) -> MutexGuard<'_, InFlightState> {

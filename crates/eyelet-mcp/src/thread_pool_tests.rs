@@ -1,6 +1,8 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use eyelet::limits::MAX_QUEUE;
+
 use super::*;
 
 const LONG: Duration = Duration::from_secs(20);
@@ -16,7 +18,7 @@ fn fill(
     let (started, starts) = channel();
     for _ in 0..threads {
         let (held, started) = (Arc::clone(&held), started.clone());
-        pool.run(load, move || {
+        pool.run(load, 1, move || {
             started.send(()).unwrap();
             drop(held.lock().map(|held| held.recv()));
         })
@@ -28,21 +30,21 @@ fn fill(
 
 #[test]
 fn a_kind_with_a_full_queue_is_busy_and_others_are_not() {
-    let pool = ThreadPool::new();
+    let pool = ThreadPool::new(Sharing::OneSession);
     let (hold, _starts) = fill(&pool, Load::Command, MAX_COMMANDS);
     let mut queued = 0;
-    while pool.run(Load::Command, || {}).is_ok() {
+    while pool.run(Load::Command, 1, || {}).is_ok() {
         queued += 1;
         assert!(queued <= MAX_QUEUE + MAX_COMMANDS);
     }
     assert!(queued >= MAX_QUEUE - MAX_COMMANDS);
     let (done, dones) = channel();
-    pool.run(Load::Read, move || done.send(()).unwrap()).unwrap();
+    pool.run(Load::Read, 1, move || done.send(()).unwrap()).unwrap();
     dones.recv_timeout(LONG).unwrap();
     drop(hold);
     let (done, dones) = channel();
     while pool
-        .run(Load::Command, {
+        .run(Load::Command, 1, {
             let done = done.clone();
             move || done.send(()).unwrap()
         })
@@ -55,11 +57,11 @@ fn a_kind_with_a_full_queue_is_busy_and_others_are_not() {
 
 #[test]
 fn a_panic_does_not_end_the_thread() {
-    let pool = ThreadPool::new();
+    let pool = ThreadPool::new(Sharing::OneSession);
     for _ in 0..MAX_WALKS * 2 {
-        pool.run(Load::Walk, || panic!("a panic for the test")).unwrap();
+        pool.run(Load::Walk, 1, || panic!("a panic for the test")).unwrap();
     }
     let (done, dones) = channel();
-    pool.run(Load::Walk, move || done.send(()).unwrap()).unwrap();
+    pool.run(Load::Walk, 1, move || done.send(()).unwrap()).unwrap();
     dones.recv_timeout(LONG).unwrap();
 }

@@ -1,9 +1,11 @@
 //! The bearer token that every HTTP request must carry.
 
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::hint::black_box;
-use std::io::{self, ErrorKind, Read as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::process;
 
 /// The number of random bytes in a generated token.
 const RANDOM_BYTES: usize = 32;
@@ -46,6 +48,23 @@ impl Token {
             return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
         Ok(Token(text.to_owned()))
+    }
+
+    /// Writes the token to a file that only the user can read, and creates its directory if necessary. Replaces
+    /// the file if it exists.
+    ///
+    /// # Errors
+    /// Fails if the directory or the file cannot be written.
+    pub fn write_to(&self, path: &Path) -> io::Result<()> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let mut new = path.to_owned().into_os_string();
+        new.push(format!(".{}", process::id()));
+        // A file of this name is left from a process that was killed.
+        let _ = fs::remove_file(&new);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        let written = writeln!(file, "{}", self.0).and_then(|()| fs::rename(&new, path));
+        written.inspect_err(|_| drop(fs::remove_file(&new)))
     }
 
     /// The token as text, to show to the person who starts the server.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
@@ -104,6 +105,8 @@ pub enum Hint {
     RaiseReplyLimit,
     /// Install ripgrep, or use the embedded search engine.
     InstallRipgrep,
+    /// Repeat the call after this time.
+    RetryIn(Duration),
     /// Give commands these permissions, which the sandbox refused.
     Allow(Vec<Permission>),
     /// The working directory, escaped for display, if a path has to be absolute. Used if the wording of the
@@ -139,6 +142,7 @@ impl fmt::Display for Hint {
             Hint::InstallRipgrep => {
                 f.write_str("install ripgrep on PATH, or use the embedded search engine")
             }
+            Hint::RetryIn(time) => write!(f, "retry in {} s", time.as_secs()),
             Hint::Allow(permissions) => {
                 let words: Vec<_> = permissions.iter().map(|one| one.in_words()).collect();
                 f.write_str(&words.join(", or "))

@@ -41,8 +41,14 @@ pub const MAX_ENDED_JOBS: usize = 32;
 /// The maximum number of `jobs` calls of a server that wait for the end of a job.
 pub const MAX_JOB_WAITS: usize = 64;
 
-/// The maximum number of waiting calls of each kind. Further calls fail with `busy`.
+/// The maximum number of waiting calls of each kind in a session. Further calls fail with `busy`.
 pub const MAX_QUEUE: usize = 128;
+
+/// The maximum number of waiting calls of each kind in all sessions together. Further calls fail with `busy`.
+pub const MAX_QUEUE_OF_ALL: usize = 1024;
+
+/// When to repeat a call that failed with `busy`.
+pub const BUSY_RETRY: Duration = Duration::from_secs(3);
 
 /// One limit, as shown by `eyelet limits` and the README.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +105,10 @@ pub const SERVER: &[Limit] = &[
         .beyond("fails with `busy`; retry later"),
     Limit::new("`jobs` calls that wait", MAX_JOB_WAITS as u64, "calls")
         .beyond("fails with `busy`; retry without `wait_secs`"),
-    Limit::new("waiting calls of each kind", MAX_QUEUE as u64, "calls")
-        .beyond("fails with `busy`; retry later"),
+    Limit::new("waiting calls of each kind, per session", MAX_QUEUE as u64, "calls").beyond(BUSY),
+    Limit::new("waiting calls of each kind, all sessions", MAX_QUEUE_OF_ALL as u64, "calls")
+        .beyond(BUSY),
 ];
 
+const BUSY: &str = "fails with `busy`; retry in 3 s";
 const WAITS: &str = "further calls wait; other kinds of calls do not";

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use serde::Serialize;
 
 use crate::error::{ErrorCode, FunctionCallError, Hint, ToolError};
+use crate::facts::Facts;
 use crate::limits::MAX_ANSWER_BYTES;
 use crate::names::named;
 use crate::text::reply_budget::ReplyBudget;
@@ -39,6 +40,11 @@ pub trait Report: ReportData + Send + 'static {
     /// Binary data to send with the reply.
     fn attachment(&self) -> Option<Attachment<'_>> {
         None
+    }
+
+    /// The numbers of the result, for logs, records and metrics.
+    fn facts(&self) -> Facts {
+        Facts::default()
     }
 }
 
@@ -131,6 +137,11 @@ impl ToolOutput {
     /// Binary data to send with the reply.
     pub fn attachment(&self) -> Option<Attachment<'_>> {
         self.report.attachment()
+    }
+
+    /// The numbers of the result, for logs, records and metrics.
+    pub fn facts(&self) -> Facts {
+        self.report.facts()
     }
 
     /// Renders the `data` of the envelope as JSON text.

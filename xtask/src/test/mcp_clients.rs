@@ -28,7 +28,8 @@ pub(super) fn install_node(workspace: &Workspace) -> Result<(), String> {
     let source = workspace.root.join("clients/js");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let lock = workspace.read("clients/js/package-lock.json")?;
-    for name in ["package.json", "package-lock.json", ".npmrc", "check.mjs", "conformance.mjs"] {
+    let programs = ["check.mjs", "check_http.mjs", "conformance.mjs"];
+    for name in ["package.json", "package-lock.json", ".npmrc"].into_iter().chain(programs) {
         fs::copy(source.join(name), folder.join(name))
             .map_err(|error| format!("clients/js/{name}: {error}"))?;
     }
@@ -44,19 +45,26 @@ pub(super) fn install_node(workspace: &Workspace) -> Result<(), String> {
     fs::write(&done, lock).map_err(|error| format!("{}: {error}", done.display()))
 }
 
-/// The Python SDK, with both openings of the protocol.
+/// The Python SDK, with both openings of the protocol, over stdio and HTTP.
 pub(super) fn python(workspace: &Workspace) -> Result<(), String> {
     install_python(workspace)?;
-    run(Command::new(workspace.clients("python").join("bin/python"))
-        .arg(workspace.root.join("clients/python/check.py"))
-        .arg(built(workspace)?.eyelet))
+    let eyelet = built(workspace)?.eyelet;
+    for program in ["check.py", "check_http.py"] {
+        run(Command::new(workspace.clients("python").join("bin/python"))
+            .arg(workspace.root.join("clients/python").join(program))
+            .arg(&eyelet))?;
+    }
+    Ok(())
 }
 
-/// The TypeScript SDKs, 1.x and 2.x.
+/// The TypeScript SDKs, 1.x and 2.x, over stdio and HTTP.
 pub(super) fn typescript(workspace: &Workspace) -> Result<(), String> {
     let folder = workspace.clients("js");
     let eyelet = built(workspace)?.eyelet;
-    run(Command::new(node(workspace)).arg(folder.join("check.mjs")).arg(eyelet))
+    for program in ["check.mjs", "check_http.mjs"] {
+        run(Command::new(node(workspace)).arg(folder.join(program)).arg(&eyelet))?;
+    }
+    Ok(())
 }
 
 /// The Inspector's command line: strict about the tools, and right about a reply and an error.

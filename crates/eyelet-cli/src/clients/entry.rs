@@ -143,6 +143,8 @@ pub(crate) fn generic_entry<'r>(
     flags: impl IntoIterator<Item = OsString>,
     roots: impl Iterator<Item = &'r Path>,
 ) -> Result<Value, Failure> {
+    /// The flags whose paths would mean something else in another directory.
+    const PATHS: [&str; 3] = ["--root", "--cwd", "--record"];
     let executable = Executable::this()?;
     let started_as = env::args_os().next().map(PathBuf::from).and_then(|name| {
         if name.components().count() > 1 { absolute(&name).ok() } else { on_path(name.to_str()?) }
@@ -154,16 +156,16 @@ pub(crate) fn generic_entry<'r>(
     while let Some(word) = words.next() {
         let word = text(Path::new(&word))?;
         let (flag, value) = match word.split_once('=') {
-            Some((flag @ ("--root" | "--cwd"), value)) => (flag, Some(value.into())),
-            _ if word == "--root" || word == "--cwd" => (word.as_str(), words.next()),
+            Some((flag, value)) if PATHS.contains(&flag) => (flag, Some(value.into())),
+            _ if PATHS.contains(&word.as_str()) => (word.as_str(), words.next()),
             _ => (word.as_str(), None),
         };
         match (flag, value) {
             // The roots in force are added below.
             ("--root", _) => {}
-            ("--cwd", Some(directory)) => {
-                let directory = absolute(directory).unwrap_or_default();
-                arguments.extend(["--cwd".to_owned(), text(&directory)?]);
+            (flag, Some(path)) => {
+                let path = absolute(path).unwrap_or_default();
+                arguments.extend([flag.to_owned(), text(&path)?]);
             }
             _ => arguments.push(word),
         }

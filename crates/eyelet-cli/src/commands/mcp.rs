@@ -1,20 +1,31 @@
 //! `eyelet mcp`: runs the MCP server.
 
 use std::env;
+use std::fmt::Display;
+use std::fs;
 use std::io::{self, IsTerminal as _};
-use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf, absolute};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use eyelet::{OutputStore, PathScope, SandboxPolicy, ToolRouter};
-use eyelet_mcp::{Options, Token, WorkingDirectory};
+use eyelet_mcp::{Options, Record, WorkingDirectory};
 
 use crate::failure::Failure;
-use crate::flags::{ContextFlags, HttpFlags, McpFlags};
+use crate::flags::{ContextFlags, McpFlags};
+use crate::listen::Listener;
+use crate::log::{self, LogForm};
 use crate::{clients, config, context, print};
 
 pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
+    let form = match flags.http.address {
+        Some(_) => LogForm::Text,
+        None => LogForm::Off,
+    };
+    log::start(flags.log.unwrap_or(form));
     let context_flags = before.with(&flags.context);
+    let listener = flags.http.address.map(|address| Listener::open(&flags.http, address));
+    let listener = listener.transpose()?;
     let policy = context_flags.sandbox.unwrap_or(config::SERVER_POLICY);
     let router = router(&flags.tools, policy)?;
     let output_store = context::limited(OutputStore::session(context::temp_dir()), &context_flags);
@@ -27,16 +38,19 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
     let root_paths: Vec<_> =
         roots.iter().chain(&default_root).map(|root| root.path().to_owned()).collect();
     let mut turn = context::with_deny_list(&context_flags, turn, &root_paths)?;
-    if let Some(token_file) = &flags.http.token_file {
-        // With the token, a command could open a session with other roots.
-        let deny_list = turn.deny_list().clone().with_path(token_file);
+    // With the token, a command could open a session with other roots.
+    let token_file = listener.as_ref().and_then(|listener| listener.token_file.as_deref());
+    for file in token_file.into_iter().chain(flags.record.as_deref()) {
+        let deny_list = turn.deny_list().clone().with_path(file);
         turn = turn.with_deny_list(deny_list);
     }
+    let record = flags.record.as_deref().map(|file| open_record(file, &root_paths)).transpose()?;
     let mut options = Options::new(turn.with_output_store(Arc::new(output_store)));
     options.roots = roots;
     options.default_root = default_root;
     options.reply = flags.reply;
     options.reply_bytes = flags.reply_bytes;
+    options.record = record;
     if context_flags.read_anywhere {
         options.path_scope = PathScope::Everything;
     }
@@ -44,10 +58,10 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
         options.working_directory = WorkingDirectory::Explicit;
     }
     options.denied_globs = context_flags.denied;
-    let served = match flags.http.address {
-        Some(address) => {
-            let http = listen(&flags.http, address)?;
-            eyelet_mcp::serve_http(options, router, http)
+    let served = match listener {
+        Some(listener) => {
+            listener.explain();
+            eyelet_mcp::serve_http(options, router, listener.http)
         }
         None => {
             if io::stdin().is_terminal() {
@@ -60,58 +74,26 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the socket, and prints its address, the token and an entry for clients.
-fn listen(flags: &HttpFlags, address: SocketAddr) -> Result<eyelet_mcp::Http, Failure> {
-    if !address.ip().is_loopback() && !flags.allow_remote {
+/// Opens the file of `--record`. Commands could change it if it were inside a root.
+fn open_record(file: &Path, roots: &[PathBuf]) -> Result<Record, Failure> {
+    let failed = |why: &dyn Display| {
+        Failure::usage(format!("--record `{}`: cannot write to it: {why}", file.display()))
+    };
+    let path = absolute(file).map_err(|error| failed(&error))?;
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(failed(&"not a file"));
+    };
+    let folder = fs::canonicalize(folder).map_err(|error| failed(&error))?;
+    let is_inside =
+        |root: &&PathBuf| fs::canonicalize(root).is_ok_and(|root| folder.starts_with(root));
+    if let Some(root) = roots.iter().find(is_inside) {
+        let (file, root) = (file.display(), root.display());
         return Err(Failure::usage(format!(
-            "--http {address}: other machines can reach this address; use 127.0.0.1 or add --allow-remote"
+            "--record `{file}`: commands could change it, because it is in the root `{root}`; use a file \
+             outside the roots"
         )));
     }
-    let token = match &flags.token_file {
-        Some(file) => Token::from_file(file).map_err(|error| {
-            Failure::usage(format!("--http-token-file `{}`: {error}", file.display()))
-        })?,
-        None => Token::random()
-            .map_err(|error| Failure::usage(format!("cannot generate a token: {error}")))?,
-    };
-    let listener = TcpListener::bind(address)
-        .map_err(|error| Failure::usage(format!("--http {address}: {error}")))?;
-    if let Some(host) = flags.hosts.iter().find(|host| !is_host_name(host)) {
-        return Err(Failure::usage(format!("--http-host `{host}`: not a host name")));
-    }
-    let (origins, hosts) = (flags.origins.clone(), flags.hosts.clone());
-    let http = eyelet_mcp::Http { listener, token, origins, hosts };
-    let url = http.url().map_err(|error| Failure::usage(format!("--http: {error}")))?;
-    print::note(&format!("eyelet serves MCP at {url}"));
-    if !address.ip().is_loopback() {
-        print::note(
-            "Warning: the bearer token is sent without encryption; use a reverse proxy with TLS (docs/http.md).",
-        );
-    }
-    let entry = "Add this entry to the config file of a client that connects over HTTP";
-    match &flags.token_file {
-        None => {
-            let token = http.token.reveal();
-            print::note(&format!("Authorization: Bearer {token}"));
-            print::note(&format!("{entry}:"));
-            print::json_note(&clients::http_entry(&url, token));
-        }
-        Some(file) => {
-            let file = file.display();
-            print::note(&format!("{entry}, and replace TOKEN with the token in `{file}`:"));
-            print::json_note(&clients::http_entry(&url, "TOKEN"));
-        }
-    }
-    let origin = url.trim_end_matches("/mcp");
-    print::note(&format!("Health check, without the token: {origin}/healthz"));
-    print::note(&format!("Metrics, with the token: {origin}/metrics"));
-    Ok(http)
-}
-
-/// Whether this can be the name in a `Host` header. A port is ignored.
-fn is_host_name(text: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
-    !text.is_empty() && text.bytes().all(is_allowed)
+    Record::open(folder.join(name)).map_err(|error| failed(&error))
 }
 
 /// The router with these tools, or all. Without `bash` if commands are disabled.

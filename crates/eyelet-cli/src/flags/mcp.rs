@@ -9,6 +9,7 @@ use eyelet_mcp::ReplyForm;
 
 use super::context::ContextFlags;
 use super::value_parsers::{one_of, reply_bytes};
+use crate::log::LogForm;
 
 #[derive(Debug, Args)]
 pub(crate) struct McpFlags {
@@ -23,6 +24,13 @@ pub(crate) struct McpFlags {
         ReplyBudget::MIN_BYTES
     ))]
     pub(crate) reply_bytes: Option<usize>,
+    /// Log sessions, calls and refused requests on stderr, without arguments or contents [default: text
+    /// with --http, else off]
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub(crate) log: Option<LogForm>,
+    /// Append one line of JSON per call to this file, with path or command and sizes, without contents
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) http: HttpFlags,
     #[command(flatten)]
@@ -49,7 +57,7 @@ pub(crate) struct HttpFlags {
     /// Serve over HTTP at this address, such as 127.0.0.1:8700
     #[arg(long = "http", value_name = "ADDRESS")]
     pub(crate) address: Option<SocketAddr>,
-    /// Read the bearer token from this file, readable only by you [default: generate and print one]
+    /// Read the bearer token from this file, readable only by you [default: generate one]
     #[arg(long = "http-token-file", value_name = "FILE", requires = "address", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
     /// Accept requests from web pages of this origin; repeatable [default: none]

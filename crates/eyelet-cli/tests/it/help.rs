@@ -255,12 +255,17 @@ fn help_of_mcp() {
                                  structured content [default: text] [possible values: text, envelope,
                                  structured]
               --reply-bytes <N>  Limit replies to N bytes [default: the client's limit] [minimum: 4096]
+              --log <FORM>       Log sessions, calls and refused requests on stderr, without arguments or
+                                 contents [default: text with --http, else off] [possible values: text,
+                                 json, off]
+              --record <FILE>    Append one line of JSON per call to this file, with path or command and
+                                 sizes, without contents
           -h, --help             Print help
 
         HTTP options:
               --http <ADDRESS>          Serve over HTTP at this address, such as 127.0.0.1:8700
               --http-token-file <FILE>  Read the bearer token from this file, readable only by you [default:
-                                        generate and print one]
+                                        generate one]
               --http-origin <ORIGIN>    Accept requests from web pages of this origin; repeatable [default:
                                         none]
               --http-host <NAME>        Accept requests to this host name; repeatable [default: only
@@ -377,12 +382,17 @@ fn help_of_config() {
                                  structured content [default: text] [possible values: text, envelope,
                                  structured]
               --reply-bytes <N>  Limit replies to N bytes [default: the client's limit] [minimum: 4096]
+              --log <FORM>       Log sessions, calls and refused requests on stderr, without arguments or
+                                 contents [default: text with --http, else off] [possible values: text,
+                                 json, off]
+              --record <FILE>    Append one line of JSON per call to this file, with path or command and
+                                 sizes, without contents
           -h, --help             Print help
 
         HTTP options:
               --http <ADDRESS>          Serve over HTTP at this address, such as 127.0.0.1:8700
               --http-token-file <FILE>  Read the bearer token from this file, readable only by you [default:
-                                        generate and print one]
+                                        generate one]
               --http-origin <ORIGIN>    Accept requests from web pages of this origin; repeatable [default:
                                         none]
               --http-host <NAME>        Accept requests to this host name; repeatable [default: only

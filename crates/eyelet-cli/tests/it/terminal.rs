@@ -1,7 +1,7 @@
 //! Output on a terminal, through a pseudo terminal.
 
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
@@ -212,6 +212,33 @@ fn server_on_a_terminal_explains_how_to_connect() {
 }
 
 #[test]
+fn http_server_on_a_terminal_prints_a_client_entry_with_its_token() {
+    let tree = TempTree::new("");
+    let (person, screen) = terminal();
+    let mut server = command(&tree);
+    server.args(["mcp", "--http", "127.0.0.1:0", "--allow-remote"]).stderr(screen);
+    let mut child = server.spawn().unwrap();
+    server.stderr(Stdio::null());
+    let lines = BufReader::new(person).lines().map(|line| line.unwrap().trim_end().to_owned());
+    let lines: Vec<_> = lines.take(6).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!tree.beside().join(".local").exists());
+    let token = lines[1].strip_prefix("Authorization: Bearer ").unwrap();
+    let (_, port) = lines[0].strip_suffix("/mcp").unwrap().rsplit_once(':').unwrap();
+    let shown = lines.join("\n").replace(token, "<TOKEN>").replace(port, "<PORT>");
+    expect![[r#"
+        eyelet serves MCP at http://127.0.0.1:<PORT>/mcp
+        Authorization: Bearer <TOKEN>
+        Add this entry to the config file of a client that connects over HTTP:
+        {"mcpServers":{"eyelet":{"type":"http","url":"http://127.0.0.1:<PORT>/mcp","headers":{"Authorization":"Bearer <TOKEN>"}}}}
+        Health check, without the token: http://127.0.0.1:<PORT>/healthz
+        Metrics, with the token: http://127.0.0.1:<PORT>/metrics
+    "#]]
+    .assert_eq(&format!("{shown}\n"));
+}
+
+#[test]
 fn printed_client_entry_works_in_another_directory() {
     let tree = TempTree::new("bin/\na \"quoted\"\u{202e} project/a.txt = one");
     let link = tree.path().join("bin/eyelet");
@@ -219,7 +246,8 @@ fn printed_client_entry_works_in_another_directory() {
     let project = tree.path().join("a \"quoted\"\u{202e} project");
     let mut server = command(&tree);
     server.env("EYELET_SANDBOX", "read-only");
-    let flags = ["--deny", "*.pem", "mcp", "--cwd", "bin", "--root=bin", "--root"];
+    let flags =
+        ["--deny", "*.pem", "mcp", "--cwd", "bin", "--record=../calls", "--root=bin", "--root"];
     let shown = banner(server.args(flags).arg(&project));
     let entry = |shown: &str| -> Value {
         let line = shown.lines().find(|line| line.starts_with('{')).unwrap();
@@ -228,7 +256,9 @@ fn printed_client_entry_works_in_another_directory() {
     };
     let printed = entry(&shown);
     let bin = tree.path().join("bin");
-    let flags = json!(["--deny", "*.pem", "mcp", "--cwd", bin, "--sandbox=read-only"]);
+    let calls = tree.path().join("../calls");
+    let flags =
+        json!(["--deny", "*.pem", "mcp", "--cwd", bin, "--record", calls, "--sandbox=read-only"]);
     let roots = json!(["--root", bin, "--root", project]);
     let expected =
         Value::from([flags, roots].map(|part| part.as_array().unwrap().clone()).concat());

@@ -163,6 +163,7 @@ fn health_and_metrics_are_served() {
     let tree = tree();
     let server = Server::start(&tree);
     server.check_alive();
+    let _session = server.new_session();
     let (status, answer) = server.send("GET /healthz", &[&server.host()], "");
     assert_eq!((status, answer.ends_with("\r\n\r\nok")), (200, true), "{answer}");
     let (status, _) = server.send("GET /metrics", &[&server.host()], "");
@@ -175,6 +176,13 @@ fn health_and_metrics_are_served() {
         "eyelet_withheld_bytes_total{tool=\"read\"} 0",
         "eyelet_call_seconds_count{tool=\"read\"} 1",
         "eyelet_call_seconds_bucket{tool=\"bash\",le=\"+Inf\"} 0",
+        "eyelet_call_seconds_bucket{tool=\"read\",le=\"600\"} 1",
+        "eyelet_sandbox_refusals_total{tool=\"bash\"} 0",
+        "eyelet_sessions 1",
+        "eyelet_queued_calls{kind=\"command\"} 0",
+        "eyelet_running_calls{kind=\"walk\"} 0",
+        "eyelet_running_jobs 0",
+        concat!("eyelet_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
     ] {
         assert!(metrics.lines().any(|one| one == line), "{line} in {metrics}");
     }

@@ -4,18 +4,22 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::TempTree;
 use testkit::cli::command;
-use testkit::workspace::FULL;
+use testkit::mcp_client::LONG;
+use testkit::workspace::{FULL, within};
 
 /// A server over HTTP.
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) address: String,
     token: String,
+    /// What it has printed to stderr.
+    lines: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
@@ -34,16 +38,79 @@ impl Server {
         Server::spawn(command(tree).args(flags).arg(file), Some(token))
     }
 
+    /// Runs it with this command.
+    pub(crate) fn run(command: &mut Command) -> Server {
+        Server::spawn(command, None)
+    }
+
     fn spawn(command: &mut Command, token: Option<&str>) -> Server {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-        let url = lines.next().unwrap();
-        let address = url.strip_prefix("eyelet serves MCP at http://").unwrap();
-        let address = address.strip_suffix("/mcp").unwrap().to_owned();
-        let printed = lines.next().unwrap();
-        let printed = printed.strip_prefix("Authorization: Bearer ");
-        let token = token.or(printed).unwrap().to_owned();
-        Server { child, address, token }
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+        let collected = Arc::clone(&lines);
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                collected.lock().unwrap().push(line);
+            }
+        });
+        let find = |start: &str| {
+            let is_there = || lines.lock().unwrap().iter().any(|line| line.contains(start));
+            assert!(within(LONG, is_there), "{start}: {lines:?}");
+            let lines = lines.lock().unwrap();
+            let line = lines.iter().find(|line| line.contains(start)).unwrap();
+            line.split_once(start).unwrap().1.to_owned()
+        };
+        let address = find("eyelet serves MCP at http://");
+        let address = address.split_once("/mcp").unwrap().0.to_owned();
+        let token_file = find("replace TOKEN with the token in `");
+        let token_file =
+            command.get_current_dir().unwrap().join(token_file.split('`').next().unwrap());
+        let token = match token {
+            Some(token) => token.to_owned(),
+            None => std::fs::read_to_string(token_file).unwrap().trim().to_owned(),
+        };
+        find("/metrics");
+        Server { child, address, token, lines }
+    }
+
+    /// A client of a server that runs already.
+    pub(crate) fn at(address: &str, token: &str) -> Server {
+        let child = Command::new("true").spawn().unwrap();
+        let (address, token) = (address.to_owned(), token.to_owned());
+        Server { child, address, token, lines: Arc::default() }
+    }
+
+    /// The lines of stderr so far.
+    pub(crate) fn stderr(&self) -> Vec<String> {
+        self.lines.lock().unwrap().clone()
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// The value of a metric.
+    pub(crate) fn metric(&self, name: &str) -> u64 {
+        let (_, metrics) = self.send("GET /metrics", &[&self.host(), &self.bearer()], "");
+        let mut values =
+            metrics.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        values.next().unwrap_or_else(|| panic!("{name} in {metrics}")).parse().unwrap()
+    }
+
+    /// Sends a call in a session, and does not read the answer.
+    pub(crate) fn start_call_in(&self, session: &str, tool: &str, arguments: &Value) -> TcpStream {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments}});
+        let (body, host, bearer) = (body.to_string(), self.host(), self.bearer());
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\n{host}\r\n{bearer}\r\n{session}\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
     }
 
     /// Sends one request. Returns its status and the whole response.
@@ -58,8 +125,12 @@ impl Server {
         stream.write_all(request.as_bytes()).unwrap();
         // The server may refuse the request before it reads the body.
         let _ = stream.write_all(body.as_bytes());
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
+        let (mut answer, mut part, start) = (Vec::new(), [0; 4096], Instant::now());
+        while let Ok(count @ 1..) = stream.read(&mut part) {
+            answer.extend_from_slice(&part[..count]);
+            // An open stream always gets something: the server keeps it alive.
+            assert!(start.elapsed() < LONG, "no end: {}", String::from_utf8_lossy(&answer));
+        }
         let answer = String::from_utf8(answer).unwrap();
         let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
         (status.unwrap_or_else(|| panic!("no answer: {answer}")), answer)
@@ -125,17 +196,7 @@ impl Server {
 
     /// Starts a call of `bash` in a session. Returns the ID of the first event; the connection is cut then.
     pub(crate) fn call_and_lose(&self, session: &str, command: &str) -> String {
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": {"name": "bash", "arguments": {"command": command}}});
-        let (body, host, bearer) = (body.to_string(), self.host(), self.bearer());
-        let head = format!(
-            "POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\n{host}\r\n{bearer}\r\n{session}\r\n\
-             Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.write_all(head.as_bytes()).unwrap();
+        let stream = self.start_call_in(session, "bash", &json!({"command": command}));
         let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
         let id = lines.find_map(|line| line.strip_prefix("id: ").map(str::to_owned));
         id.expect("the stream begins with an event")

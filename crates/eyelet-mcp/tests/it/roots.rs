@@ -155,6 +155,8 @@ fn the_newest_protocol_requests_roots_in_the_result() {
     let answer = server.request("tools/call", params.clone());
     assert_eq!(answer["result"]["resultType"], "input_required");
     assert_eq!(answer["result"]["inputRequests"]["roots"]["method"], "roots/list");
+    let server_info = &answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
+    assert_eq!(server_info["name"], "eyelet", "{answer}");
     params["inputResponses"] =
         json!({"roots": {"roots": [{"uri": format!("file://{}/src", tree.str())}]}});
     let answer = server.request("tools/call", params);

@@ -359,7 +359,10 @@ fn the_list_of_tools_can_be_cached_and_results_name_the_server() {
     assert_eq!(tools["result"]["ttlMs"], 3_600_000);
     assert_eq!(tools["result"]["cacheScope"], "public");
     let params = json!({"name": "read", "arguments": {"path": "notes.txt"}});
-    for answer in [tools, server.request("tools/call", params)] {
+    let called = server.request("tools/call", params);
+    let mut server = Server::start(&tree, &[]);
+    let discovered = server.request("server/discover", json!({"_meta": meta("test", json!({}))}));
+    for answer in [tools, called, discovered] {
         let meta = &answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
         assert_eq!(*meta, named, "{answer}");
     }

@@ -209,7 +209,8 @@ fn too_many_calls_of_one_kind_are_busy_while_others_run() {
     for _ in 0..200 {
         server.send_call("bash", json!({"command": "sleep 20"}));
     }
-    let is_busy = |answer: &Value| answer.to_string().contains("too many calls are queued");
+    let is_busy =
+        |answer: &Value| answer.to_string().contains("too many calls are queued; retry in 3 s");
     let mut busy = 0;
     let read = server.send_call("read", json!({"path": "notes.txt"}));
     loop {

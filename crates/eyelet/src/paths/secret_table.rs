@@ -162,7 +162,8 @@ pub const SECRETS: &[Secret] = &[
          ~/.expo, ~/.appstoreconnect, ~/.msmtprc, $XDG_CONFIG_HOME/msmtp, ~/.mbsyncrc, \
          $XDG_CONFIG_HOME/isyncrc, ~/.fetchmailrc, ~/.vnc/passwd, \
          $XDG_CONFIG_HOME/tigervnc/passwd, $XDG_CONFIG_HOME/borg, $XDG_CONFIG_HOME/syncthing, \
-         $XDG_STATE_HOME/syncthing, ~/.bitcoin, ~/.electrum, ~/.ethereum, $XDG_CONFIG_HOME/solana",
+         $XDG_STATE_HOME/syncthing, $XDG_STATE_HOME/eyelet/http-tokens, ~/.bitcoin, ~/.electrum, \
+         ~/.ethereum, $XDG_CONFIG_HOME/solana",
     ),
     settings(
         "MCP clients and agents",

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::cancel::Stop;
 use crate::context::TurnContext;
 use crate::exec::outcome::{CommandEnd, CommandOutcome, EndedCommand};
+use crate::facts::Facts;
 use crate::names::named;
 use crate::output::Report;
 use crate::sandbox_policy::SandboxPolicy;
@@ -230,6 +231,18 @@ impl Report for BashReport {
 
     fn withheld_bytes(&self) -> u64 {
         self.stdout.withheld_bytes() + self.stderr.withheld_bytes()
+    }
+
+    fn facts(&self) -> Facts {
+        let blocked = self.sandbox_blocked.iter().map(Blocked::to_string);
+        let others = self.sandbox_blocked_more + self.sandbox_reverted.len() as u64;
+        let add = |sum: u64, one: &Blocked| sum.saturating_add(one.count.max(1));
+        Facts {
+            exit_code: Some(self.exit_code).filter(|_| !self.is_running()),
+            refusals: blocked.chain(self.reverted_in_words()).collect(),
+            refusal_count: self.sandbox_blocked.iter().fold(others, add),
+            ..Facts::default()
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::args;
 use crate::cancel::Stop;
 use crate::context::TurnContext;
 use crate::error::ToolError;
+use crate::facts::Facts;
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::Report;
 use crate::search::find_names::NameSearch;
@@ -213,6 +214,11 @@ impl Report for FindFilesReport {
 
     fn next_offset(&self) -> Option<u64> {
         self.next_offset
+    }
+
+    fn facts(&self) -> Facts {
+        let found = self.files.len() as u64;
+        Facts::page(self.offset, found).with_found(found)
     }
 }
 

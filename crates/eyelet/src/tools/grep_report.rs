@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
+use crate::facts::Facts;
 use crate::output::{Report, TextData};
 pub use crate::search::outcome::SkippedFiles;
 use crate::text::escape;
@@ -107,6 +108,11 @@ impl Report for GrepFilesReport {
 
     fn next_offset(&self) -> Option<u64> {
         self.next_offset
+    }
+
+    fn facts(&self) -> Facts {
+        let found = self.units() as u64;
+        Facts::page(self.offset, found).with_found(found)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::cancel::{Stop, StopCheck};
 use crate::context::TurnContext;
 use crate::error::ToolError;
 use crate::exec::jobs::{Entry, Jobs};
+use crate::facts::Facts;
 use crate::limits::Limit;
 use crate::output::Report;
 use crate::text::escape;
@@ -188,6 +189,13 @@ impl Report for JobsReport {
         match self {
             JobsReport::List(_) => 0,
             JobsReport::One(report) => report.withheld_bytes(),
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        match self {
+            JobsReport::List(_) => Facts::default(),
+            JobsReport::One(report) => report.facts(),
         }
     }
 }

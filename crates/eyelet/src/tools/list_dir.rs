@@ -18,6 +18,7 @@ use crate::argument_names::{OtherName, OtherNames, deserialize_with_names};
 use crate::cancel::StopCheck;
 use crate::context::TurnContext;
 use crate::error::{Hint, ToolError};
+use crate::facts::Facts;
 use crate::fs::directory::Directory;
 use crate::fs::tree_descent::TreeDescent;
 use crate::limits::{Limit, TIME_LIMIT};
@@ -81,6 +82,8 @@ impl ListDirArgs {
 pub struct ListDirReport {
     /// The directory as requested, escaped for display.
     pub dir_path: String,
+    /// The first entry of the page, counting from 1.
+    pub offset: u64,
     /// The entries of the page, sorted by relative path.
     pub entries: Vec<ListedEntry>,
     /// The offset of the next page, if more entries follow.
@@ -189,7 +192,7 @@ impl Tool for ListDir {
             return Err(ToolError::invalid_input("offset exceeds directory entry count"));
         }
         let next_offset = more.then(|| offset.saturating_add(entries.len() as u64));
-        Ok(ListDirReport { dir_path, entries, next_offset, ignored })
+        Ok(ListDirReport { dir_path, offset, entries, next_offset, ignored })
     }
 }
 
@@ -244,6 +247,10 @@ impl Report for ListDirReport {
 
     fn next_offset(&self) -> Option<u64> {
         self.next_offset
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::page(self.offset, self.entries.len() as u64)
     }
 }
 

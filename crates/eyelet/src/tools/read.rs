@@ -15,6 +15,7 @@ use super::text_page::{MAX_DUMP_BYTES, TextPage};
 use crate::args;
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, Hint, ToolError};
+use crate::facts::Facts;
 use crate::fs::regular_file::RegularFile;
 use crate::fs::similar_file::similar_file;
 use crate::limits::Limit;
@@ -272,6 +273,18 @@ impl Report for ReadReport {
             ReadReport::Text(_) => None,
             ReadReport::Image(image) => {
                 Some(Attachment { mime_type: image.mime_type, bytes: &image.data })
+            }
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        match self {
+            // The text form of a binary file shows bytes, not lines.
+            ReadReport::Text(page) if page.binary.is_some() => Facts::default(),
+            ReadReport::Text(page) => Facts::page(page.offset, page.lines_shown),
+            ReadReport::Image(image) => {
+                let (width, height) = image.shown_size;
+                Facts { pixels: Some(u64::from(width) * u64::from(height)), ..Facts::default() }
             }
         }
     }

@@ -23,6 +23,7 @@ mod bash_terminal;
 mod budget;
 mod deny_list;
 mod examples;
+mod facts;
 mod find_files;
 mod grep_differential;
 mod grep_files;

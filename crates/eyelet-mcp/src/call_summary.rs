@@ -1,0 +1,34 @@
+//! What a call did, in numbers: the source of its log line, its record and its metrics.
+
+use std::time::Duration;
+
+use eyelet::Facts;
+
+use crate::fair_queue::SessionNumber;
+
+/// A call that has ended.
+pub(crate) struct CallSummary<'a> {
+    pub(crate) session: SessionNumber,
+    pub(crate) tool: &'static str,
+    /// With the time in the queue.
+    pub(crate) time: Duration,
+    pub(crate) reply: &'a ReplyNumbers,
+}
+
+/// The numbers of a reply.
+#[derive(Default)]
+pub(crate) struct ReplyNumbers {
+    /// Bytes of text in the reply.
+    pub(crate) shown: u64,
+    /// Bytes that are not in the reply.
+    pub(crate) withheld: u64,
+    /// The error code, if the call failed.
+    pub(crate) error: Option<&'static str>,
+    pub(crate) facts: Facts,
+}
+
+impl CallSummary<'_> {
+    pub(crate) fn milliseconds(&self) -> u64 {
+        u64::try_from(self.time.as_millis()).unwrap_or(u64::MAX)
+    }
+}
