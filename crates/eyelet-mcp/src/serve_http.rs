@@ -91,8 +91,10 @@ pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Resul
         );
         let Http { token, origins, hosts, .. } = http;
         let own = Arc::clone(&server);
+        let ending = Arc::clone(&sessions);
         let gateway = Gateway { token, origins, hosts, is_local, server: own, sessions, service };
         tokio::select! {
+            () = ending.end_idle_sessions() => {}
             () = accept(listener, Arc::new(gateway)) => {}
             signalled = wait_for_signal() => signalled?,
         }
@@ -247,7 +249,7 @@ impl Gateway {
         if !self.sessions.make_room().await {
             return plain(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "too many sessions: all of them have unfinished requests; try again later",
+                "too many sessions: all of them have unfinished requests or running jobs; try again later",
             );
         }
         let reply = self.service.handle(request).await;

@@ -20,12 +20,12 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
-use rmcp::transport::common::http_header::HEADER_SESSION_ID;
 use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::call_task::{self, Call};
+use crate::http_sessions::SessionJobs;
 use crate::message::RawArguments;
 use crate::options::ReplyForm;
 use crate::roots;
@@ -85,11 +85,16 @@ impl Session {
     /// The context without roots. Requests over HTTP that belong to no session share the server's.
     fn unconfined(&self, extensions: &Extensions) -> &TurnContext {
         let server = &self.server.options.turn;
-        let is_alone = |head: &Parts| !head.headers.contains_key(HEADER_SESSION_ID);
-        if extensions.get::<Parts>().is_some_and(is_alone) {
+        let of_session = extensions.get::<SessionJobs>();
+        if extensions.get::<Parts>().is_some() && of_session.is_none() {
             return server;
         }
-        &self.own.get_or_init(|| OwnContext(self.server.session_context())).0
+        let create = || {
+            let jobs = Arc::new(self.server.jobs.for_another_session());
+            of_session.into_iter().for_each(|of_session| of_session.set(&jobs));
+            OwnContext(self.server.session_context(jobs))
+        };
+        &self.own.get_or_init(create).0
     }
 
     /// The context for a call, or `None` if the client must send its roots first.

@@ -7,6 +7,7 @@ mod helper_programs;
 mod http;
 mod http_client;
 mod http_sessions;
+mod jobs;
 mod progress;
 mod roots;
 mod session;
