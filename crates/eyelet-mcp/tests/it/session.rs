@@ -151,7 +151,7 @@ fn tools_flag_limits_the_offered_tools() {
     expect![[r#"
         exit 2
         --- stderr
-        eyelet: --tools: unknown tool `reed`; known tools: list_dir, find_files, grep_files, read, bash
+        eyelet: --tools: unknown tool `reed`; known tools: list_dir, find_files, grep_files, read, bash, jobs
     "#]]
     .assert_eq(&eyelet(&tree(), ["mcp", "--tools", "reed"]));
     let tree = tree();
