@@ -1,9 +1,11 @@
-//! The sessions over HTTP. Their number is limited: a new session ends the one that was idle the longest.
+//! The sessions over HTTP. Their number is limited: a new session ends the one that was idle the longest. A session with
+//! an unfinished request or a running job is not idle.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
+use eyelet::Jobs;
 use hyper::HeaderMap;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::http_header::HEADER_SESSION_ID;
@@ -13,7 +15,7 @@ use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
 use rmcp::transport::streamable_http_server::session::{EventStore, EventStream};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_stream::{Stream, StreamExt as _};
 
 use crate::event_memory::EventMemory;
@@ -22,6 +24,8 @@ use crate::event_memory::EventMemory;
 const MAX_SESSIONS: usize = 100;
 /// How long a session may be idle. Its saved output ends with it.
 const MAX_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How often to look for sessions that were idle for too long.
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The ID with which `rmcp` begins a stream of notifications, before its first event.
 const NO_EVENT: &str = "0";
@@ -40,6 +44,31 @@ struct LastUse {
     at: Instant,
     /// Each unfinished request has a clone of it.
     requests: Arc<()>,
+    jobs: SessionJobs,
+}
+
+impl LastUse {
+    fn new() -> Self {
+        LastUse { at: Instant::now(), requests: Arc::default(), jobs: SessionJobs::default() }
+    }
+
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.requests) == 1 && !self.jobs.are_running()
+    }
+}
+
+/// The jobs of a session, once it has any. Each message of the session carries a clone of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionJobs(Arc<OnceLock<Weak<Jobs>>>);
+
+impl SessionJobs {
+    pub(crate) fn set(&self, jobs: &Arc<Jobs>) {
+        let _ = self.0.set(Arc::downgrade(jobs));
+    }
+
+    fn are_running(&self) -> bool {
+        self.0.get().and_then(Weak::upgrade).is_some_and(|jobs| jobs.running() > 0)
+    }
 }
 
 impl HttpSessions {
@@ -47,7 +76,8 @@ impl HttpSessions {
         let events = Arc::new(EventMemory::default());
         let store: Arc<dyn EventStore> = events.clone();
         let mut manager = LocalSessionManager::default().with_event_store(store);
-        manager.session_config.keep_alive = Some(MAX_IDLE);
+        // Its clock does not know jobs; `end_idle` has its own.
+        manager.session_config.keep_alive = None;
         HttpSessions {
             manager,
             events,
@@ -68,24 +98,20 @@ impl HttpSessions {
         if !self.manager.sessions.read().await.contains_key(&id) {
             return None;
         }
-        let at = Instant::now();
-        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = uses.entry(id).or_insert_with(|| LastUse { at, requests: Arc::default() });
-        last.at = at;
+        let mut uses = self.uses();
+        let last = uses.entry(id).or_insert_with(LastUse::new);
+        last.at = Instant::now();
         Some(Arc::clone(&last.requests))
     }
 
     /// Ends the session that was idle the longest if there is no room for another one. False if all
-    /// sessions have unfinished requests.
+    /// sessions have unfinished requests or running jobs.
     pub(crate) async fn make_room(&self) -> bool {
-        let existing: Vec<SessionId> = self.manager.sessions.read().await.keys().cloned().collect();
+        let existing = self.existing().await;
         let has_room = existing.len() < MAX_SESSIONS;
         let idle = {
-            let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-            uses.retain(|id, last| Arc::strong_count(&last.requests) > 1 || existing.contains(id));
-            let is_idle = |id: &&SessionId| {
-                uses.get(*id).is_none_or(|last| Arc::strong_count(&last.requests) == 1)
-            };
+            let uses = self.uses();
+            let is_idle = |id: &&SessionId| uses.get(*id).is_none_or(LastUse::is_idle);
             let idle = existing.iter().filter(is_idle);
             idle.min_by_key(|id| uses.get(*id).map(|last| last.at)).cloned()
         };
@@ -98,6 +124,51 @@ impl HttpSessions {
             }
             None => false,
         }
+    }
+
+    /// Ends the sessions that are idle for too long, again and again.
+    pub(crate) async fn end_idle_sessions(&self) {
+        loop {
+            sleep(IDLE_CHECK_INTERVAL).await;
+            self.end_idle(Instant::now()).await;
+        }
+    }
+
+    /// Ends the sessions that have been idle for too long at this time.
+    async fn end_idle(&self, now: Instant) {
+        let existing = self.existing().await;
+        let ended: Vec<_> = {
+            let mut uses = self.uses();
+            uses.retain(|id, last| !last.is_idle() || existing.contains(id));
+            let is_over = |id: &SessionId| {
+                let last = uses.entry(id.clone()).or_insert_with(LastUse::new);
+                if !last.is_idle() {
+                    last.at = now;
+                }
+                now.saturating_duration_since(last.at) >= MAX_IDLE
+            };
+            existing.into_iter().filter(is_over).collect()
+        };
+        for id in ended {
+            // If closing it fails, it has ended already.
+            let _ = self.close_session(&id).await;
+        }
+    }
+
+    async fn existing(&self) -> Vec<SessionId> {
+        self.manager.sessions.read().await.keys().cloned().collect()
+    }
+
+    /// Marks the message as one of this session.
+    fn in_session(&self, id: &SessionId, message: ClientJsonRpcMessage) -> ClientJsonRpcMessage {
+        let jobs = self.uses().entry(id.clone()).or_insert_with(LastUse::new).jobs.clone();
+        let mut message = message;
+        message.insert_extension(jobs);
+        message
+    }
+
+    fn uses(&self) -> MutexGuard<'_, HashMap<SessionId, LastUse>> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -133,7 +204,7 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let stream = self.manager.create_stream(id, message).await?;
+        let stream = self.manager.create_stream(id, self.in_session(id, message)).await?;
         Ok(owned(stream, &self.events, id))
     }
 
@@ -142,7 +213,7 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<(), Self::Error> {
-        self.manager.accept_message(id, message).await
+        self.manager.accept_message(id, self.in_session(id, message)).await
     }
 
     async fn create_standalone_stream(
@@ -181,3 +252,7 @@ fn owned(
         event
     })
 }
+
+#[cfg(test)]
+#[path = "http_sessions_tests.rs"]
+mod tests;

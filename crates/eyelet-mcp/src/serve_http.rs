@@ -94,8 +94,10 @@ pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Resul
         );
         let Http { token, origins, hosts, .. } = http;
         let own = Arc::clone(&server);
+        let ending = Arc::clone(&sessions);
         let gateway = Gateway { token, origins, hosts, is_local, server: own, sessions, service };
         let signal = tokio::select! {
+            () = ending.end_idle_sessions() => return Ok(()),
             () = accept(listener, Arc::new(gateway)) => return Ok(()),
             signal = wait_for_signal() => signal?,
         };
@@ -257,7 +259,7 @@ impl Gateway {
         if !self.sessions.make_room().await {
             return refuse(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "too many sessions: all of them have unfinished requests; try again later",
+                "too many sessions: all of them have unfinished requests or running jobs; try again later",
             );
         }
         let reply = self.let_rmcp_answer(request).await;

@@ -71,8 +71,7 @@ impl Server {
     }
 
     /// The context of a new session, without roots.
-    pub(crate) fn session_context(&self) -> TurnContext {
-        let jobs = Arc::new(self.jobs.for_another_session());
+    pub(crate) fn session_context(&self, jobs: Arc<Jobs>) -> TurnContext {
         self.options.turn.for_another_session().with_jobs(jobs)
     }
 

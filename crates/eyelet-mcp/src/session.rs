@@ -20,7 +20,6 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
-use rmcp::transport::common::http_header::HEADER_SESSION_ID;
 use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -29,6 +28,7 @@ use crate::call_log::CallLog;
 use crate::call_task::{self, Call};
 use crate::client_limits::{self, CLAUDE_CODE_BYTES};
 use crate::fair_queue::{NO_SESSION, SessionNumber};
+use crate::http_sessions::SessionJobs;
 use crate::log;
 use crate::message::RawArguments;
 use crate::options::ReplyForm;
@@ -76,10 +76,16 @@ impl Session {
     /// The context without roots. Requests over HTTP that belong to no session share the server's.
     fn unconfined(&self, extensions: &Extensions) -> &TurnContext {
         let server = &self.server.options.turn;
+        let of_session = extensions.get::<SessionJobs>();
         if is_alone(extensions) {
             return server;
         }
-        &self.own.get_or_init(|| OwnContext(self.server.session_context())).0
+        let create = || {
+            let jobs = Arc::new(self.server.jobs.for_another_session());
+            of_session.into_iter().for_each(|of_session| of_session.set(&jobs));
+            OwnContext(self.server.session_context(jobs))
+        };
+        &self.own.get_or_init(create).0
     }
 
     /// The number of the session to which a message belongs. The first message logs the session.

@@ -326,12 +326,12 @@ impl TurnContext {
 
     /// From where the ports of a job can be reached, in words for a model.
     pub(crate) fn ports_in_words(&self) -> &'static str {
-        let settings = self.settings.as_ref().filter(|_| self.sandbox != SandboxPolicy::Full);
-        match settings {
-            Some(settings) if !settings.has_callers_network() => {
-                " Only commands of this session reach its ports."
-            }
-            Some(_) | None => "",
+        let has_network = |settings: &Arc<SandboxSettings>| settings.has_callers_network();
+        let is_free = self.sandbox == SandboxPolicy::Full;
+        // Without namespaces, a command has no sockets at all.
+        match is_free || self.settings.as_ref().is_some_and(has_network) {
+            true => " Its ports are the machine's.",
+            false => " Only commands of this session reach its ports.",
         }
     }
 

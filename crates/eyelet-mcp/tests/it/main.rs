@@ -8,6 +8,7 @@ mod helper_programs;
 mod http;
 mod http_client;
 mod http_sessions;
+mod jobs;
 mod logs;
 mod nginx;
 mod progress;

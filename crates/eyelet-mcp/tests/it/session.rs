@@ -156,13 +156,13 @@ fn offered(flags: &[&str]) -> Vec<String> {
 
 #[test]
 fn tools_flag_limits_the_offered_tools() {
-    assert_eq!(offered(&[]), ["list_dir", "find_files", "grep_files", "read", "bash"]);
+    assert_eq!(offered(&[]), ["list_dir", "find_files", "grep_files", "read", "bash", "jobs"]);
     assert_eq!(offered(&["--tools", "read,list_dir"]), ["list_dir", "read"]);
     assert_eq!(offered(&["--sandbox", "off"]), ["list_dir", "find_files", "grep_files", "read"]);
     expect![[r#"
         exit 2
         --- stderr
-        eyelet: --tools: unknown tool `reed`; known tools: list_dir, find_files, grep_files, read, bash
+        eyelet: --tools: unknown tool `reed`; known tools: list_dir, find_files, grep_files, read, bash, jobs
     "#]]
     .assert_eq(&eyelet(&tree(), ["mcp", "--tools", "reed"]));
     let tree = tree();

@@ -28,6 +28,8 @@ mod full_disk;
 #[cfg(target_os = "linux")]
 mod git;
 #[cfg(target_os = "linux")]
+mod jobs;
+#[cfg(target_os = "linux")]
 mod linked_worktrees;
 #[cfg(target_os = "linux")]
 mod load;

@@ -12,10 +12,10 @@ use testkit::workspace::{FIRST, SECOND, SUPERVISED, Workspace, marked, marker};
 use crate::planted_settings::{BOTH, run};
 use crate::supervision::session;
 
-const LIMIT: &[&str] = &["--memory", "200M"];
+pub(crate) const LIMIT: &[&str] = &["--memory", "200M"];
 
 /// 400 MB in a variable of the shell.
-const ALLOCATE: &str = "printf -v x '%*s' 400000000 '';";
+pub(crate) const ALLOCATE: &str = "printf -v x '%*s' 400000000 '';";
 
 fn is_killed(data: &Value) -> bool {
     (&data["exit_code"], &data["killed"]) == (&json!(137), &json!("memory limit 200 MiB"))

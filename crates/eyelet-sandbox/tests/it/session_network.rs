@@ -36,7 +36,7 @@ c.close()
 PYTHON";
 
 /// Python that prints what the server at a port says, or `refused`.
-fn client(port: &str) -> String {
+pub(crate) fn client(port: &str) -> String {
     format!(
         "python3 - <<'PYTHON'\nimport socket\ntry:\n    c = socket.create_connection(('127.0.0.1', {port}), 5)\n    \
          print(c.recv(9).decode())\nexcept OSError:\n    print('refused')\nPYTHON"

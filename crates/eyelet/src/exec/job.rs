@@ -17,6 +17,9 @@ use crate::text::command_reply::StreamReport;
 use crate::text::removed_files::RemovedFiles;
 use crate::text::reverted::Reverted;
 
+/// The most changes to protected paths that are remembered of a job: the latest ones.
+const MAX_REVERTED: usize = 1000;
+
 /// What is shown of both streams of a running job, and the saved files that were removed for them.
 pub(crate) type OutputSoFar = ([StreamReport; 2], RemovedFiles);
 
@@ -63,8 +66,8 @@ struct State {
     files: Vec<PathBuf>,
     /// Changes to protected paths that were reverted while it runs.
     reverted: Vec<Reverted>,
-    /// How many of them are in a reply.
-    told: usize,
+    /// Those that are in no reply yet.
+    untold: Vec<Reverted>,
     end: Option<End>,
 }
 
@@ -202,16 +205,13 @@ impl Job {
     /// The changes to protected paths that were reverted while it runs.
     pub(crate) fn reverted(&self) -> Vec<Reverted> {
         let mut state = self.shared.state();
-        state.told = state.reverted.len();
+        state.untold.clear();
         state.reverted.clone()
     }
 
     /// Those of them that are in no reply yet.
     pub(crate) fn untold_reverted(&self) -> Vec<Reverted> {
-        let mut state = self.shared.state();
-        let untold = state.reverted.get(state.told..).unwrap_or_default().to_vec();
-        state.told = state.reverted.len();
-        untold
+        std::mem::take(&mut self.shared.state().untold)
     }
 
     /// Asks the thread, and waits for the answer. None if the command has ended.
@@ -241,7 +241,7 @@ impl JobThread {
 
     pub(crate) fn add_reverted(&self, reverted: Vec<Reverted>) {
         if !reverted.is_empty() {
-            self.shared.state().reverted.extend(reverted);
+            self.shared.state().add_reverted(reverted);
         }
     }
 }
@@ -254,13 +254,35 @@ impl Shared {
     /// Records the result, unless there is one.
     fn end(&self, result: Result<EndedCommand, ToolError>) {
         let mut state = self.state();
+        if state.end.is_some() {
+            return;
+        }
         let at = Instant::now();
         let time = state.started.map_or(Duration::ZERO, |started| at - started);
-        state.end.get_or_insert(End { at, time, result });
+        if let Ok(ended) = &result {
+            let is_new = |reverted: &&Reverted| !state.reverted.contains(*reverted);
+            let new: Vec<_> = ended.outcome.reverted.iter().filter(is_new).cloned().collect();
+            state.add_reverted(new);
+        }
+        state.end = Some(End { at, time, result });
         let slot = state.slot.take();
         drop(state);
         drop(slot);
         self.has_ended.notify_all();
+    }
+}
+
+impl State {
+    /// Adds changes to those that are reported once for the job, and to those of the next reply.
+    fn add_reverted(&mut self, new: Vec<Reverted>) {
+        for reverted in new {
+            for list in [&mut self.reverted, &mut self.untold] {
+                list.retain(|earlier| *earlier != reverted);
+                list.push(reverted.clone());
+                let excess = list.len().saturating_sub(MAX_REVERTED);
+                list.drain(..excess);
+            }
+        }
     }
 }
 
@@ -272,3 +294,7 @@ impl Drop for Ending<'_> {
         self.0.end(Err(ToolError::new(ErrorCode::IoError, "the thread of the command failed")));
     }
 }
+
+#[cfg(test)]
+#[path = "job_tests.rs"]
+mod tests;

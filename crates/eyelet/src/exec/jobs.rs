@@ -163,10 +163,9 @@ impl Jobs {
         self.state().jobs.iter().any(|entry| entry.job.is_writing(file))
     }
 
-    /// Changes to protected paths that were reverted while jobs run and are in no reply yet.
+    /// Changes to protected paths that were reverted while jobs ran and are in no reply yet.
     pub(crate) fn untold_reverted(&self) -> Vec<Reverted> {
-        let jobs = self.entries().into_iter().filter(|entry| !entry.job.has_ended());
-        jobs.flat_map(|entry| entry.job.untold_reverted()).collect()
+        self.entries().into_iter().flat_map(|entry| entry.job.untold_reverted()).collect()
     }
 
     fn running_in_words(&self) -> String {

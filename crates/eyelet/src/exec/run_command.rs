@@ -177,8 +177,9 @@ impl Streams<'_> {
             if let Err(stop) = self.stop_check.check() {
                 return Ok(Some(stop));
             }
+            let reverted = process.newly_reverted();
             if let Some(job) = self.job {
-                job.add_reverted(process.newly_reverted());
+                job.add_reverted(reverted);
             }
             self.wait(self.stop_check.remaining(), process.end_handle());
             self.read()?;

@@ -176,13 +176,7 @@ impl Tool for Bash {
                 BashReport::new(ended(&spec, outcome, turn)?, timeout_secs.min(allowed), turn)
             }
         };
-        // What happens while jobs run is told in the next reply.
-        let of_jobs = turn.jobs.iter().flat_map(|jobs| jobs.untold_reverted());
-        for reverted in of_jobs {
-            if !report.sandbox_reverted.contains(&reverted) {
-                report.sandbox_reverted.push(reverted);
-            }
-        }
+        bash_job::add_untold(&mut report, turn);
         Ok(report)
     }
 }

@@ -13,7 +13,6 @@ use crate::exec::jobs::{Entry, Jobs};
 use crate::exec::outcome::{CommandOutcome, EndedCommand};
 use crate::exec::refusal::Refusal;
 use crate::exec::run_command;
-use crate::text::reverted::Reverted;
 
 /// When a command becomes a job, and its time limit.
 #[derive(Clone, Copy, Debug)]
@@ -101,19 +100,29 @@ pub(super) fn report(entry: &Entry, turn: &TurnContext) -> Result<BashReport, To
     let Entry { id, job, .. } = entry;
     let state = |status| JobState { id: *id, status, elapsed_secs: job.time().as_secs() };
     if let Some((streams, removed)) = job.output() {
-        let reverted: Vec<Reverted> = job.reverted();
         return Ok(BashReport::running(
             streams,
-            reverted,
+            job.reverted(),
             removed,
             state(JobStatus::Running),
             turn,
         ));
     }
     let ended = job.wait_for_end().result?;
+    // All of them are in its outcome.
+    job.reverted();
     let (status, _) = status(&ended.outcome.end);
     let mut report = BashReport::new(ended, 0, turn);
     report.timeout_secs = job.time().as_secs();
     report.job = Some(state(status));
     Ok(report)
+}
+
+/// Adds the changes to protected paths that were reverted while jobs ran and are in no reply yet.
+pub(super) fn add_untold(report: &mut BashReport, turn: &TurnContext) {
+    for reverted in turn.jobs.iter().flat_map(|jobs| jobs.untold_reverted()) {
+        if !report.sandbox_reverted.contains(&reverted) {
+            report.sandbox_reverted.push(reverted);
+        }
+    }
 }

@@ -114,7 +114,9 @@ impl Tool for JobsTool {
                 wait(&entry, &turn.stop_check(time), turn)?;
             }
         }
-        Ok(JobsReport::One(Box::new(bash_job::report(&entry, turn)?)))
+        let mut report = bash_job::report(&entry, turn)?;
+        bash_job::add_untold(&mut report, turn);
+        Ok(JobsReport::One(Box::new(report)))
     }
 }
 

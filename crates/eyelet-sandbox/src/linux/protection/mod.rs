@@ -22,6 +22,7 @@ mod recorder;
 mod recover;
 mod replaced;
 mod restore;
+mod reverted_list;
 mod store;
 mod users_changes;
 mod watch;
@@ -41,6 +42,7 @@ use self::recorder::Recorder;
 use self::recover::{Recovered, recover};
 pub(super) use self::replaced::init_gone;
 use self::replaced::{Mount, ReplacedFiles};
+use self::reverted_list::RevertedList;
 use self::store::Store;
 use self::users_changes::{UsersChanges, tops};
 use self::watch::{Event, Watch};
@@ -67,11 +69,7 @@ pub(super) struct Protection {
     mark: Mark,
     file: MarkFile,
     watch: Watch,
-    reverted: Vec<Reverted>,
-    /// How many of them are noted in the mark.
-    noted: usize,
-    /// How many of them the caller knows.
-    told: usize,
+    reverted: RevertedList,
     mounts: Mounts,
     /// Changes that were noticed during a check, for the next one.
     events: Vec<Event>,
@@ -166,9 +164,7 @@ impl Protection {
                 mark,
                 file,
                 watch,
-                reverted,
-                noted: 0,
-                told: 0,
+                reverted: RevertedList::new(reverted),
                 mounts,
                 events: Vec::new(),
                 replaced: ReplacedFiles::default(),
@@ -196,9 +192,7 @@ impl Protection {
 
     /// The changes that were reverted since the last time.
     pub(super) fn newly_reverted(&mut self) -> Vec<Reverted> {
-        let new = self.reverted.get(self.told..).unwrap_or_default().to_vec();
-        self.told = self.reverted.len();
-        new
+        self.reverted.tell()
     }
 
     /// When to check the protected paths even if no change was reported.
@@ -256,9 +250,9 @@ impl Protection {
         for place in &places {
             self.watch.add(place)?;
         }
-        let reported = self.reverted.len();
+        let reported = self.reverted.new.len();
         let kept_changing = self.check(&places, mount)?;
-        if self.reverted.len() > reported {
+        if self.reverted.new.len() > reported {
             for place in &places {
                 self.watch.add(place)?;
             }
@@ -273,14 +267,7 @@ impl Protection {
         // Another process may have watched.
         let notes = self.file.notes().unwrap_or_default();
         self.add_replaced(notes.replaced);
-        for reverted in notes.reverted {
-            if !self.reverted.contains(&reverted) {
-                self.reverted.push(reverted);
-            }
-        }
-        // The check reports what it still cannot restore.
-        self.reverted.retain(|reverted| reverted.fate != Fate::Failed);
-        self.noted = self.reverted.len();
+        let earlier = std::mem::take(&mut self.reverted).all(notes.reverted);
         replaced::wait_for_git(&self.mark.places);
         let events = self.watch.read().ok().flatten();
         // Its own mounts are gone, and nobody is left who could write.
@@ -294,29 +281,27 @@ impl Protection {
             self.replaced.mount_again(&mut self.mark, &self.file, events.as_deref(), &mut mount);
         let checked = self.check(&places, &mut mount);
         self.watch.clear();
-        for reverted in &mut self.reverted {
+        let mut reverted: Vec<Reverted> = Vec::new();
+        for mut one in earlier.into_iter().chain(self.reverted.new) {
             // Both copies stay if this fails.
-            let _ = drop_duplicate(reverted);
+            let _ = drop_duplicate(&mut one);
+            if !reverted.contains(&one) {
+                reverted.push(one);
+            }
         }
-        let mut seen = Vec::new();
-        self.reverted.retain(|reverted| {
-            let is_new = !seen.contains(reverted);
-            seen.push(reverted.clone());
-            is_new
-        });
         let has_failed = |reverted: &Reverted| reverted.fate == Fate::Failed;
         match checked {
             // The next command tries again if something failed.
-            Ok(_) if !self.reverted.iter().any(has_failed) => {
+            Ok(_) if !reverted.iter().any(has_failed) => {
                 let _ = self.file.remove();
             }
             Ok(_) => {}
             Err(_) => {
                 let unseen = |root: &RawPath| Reverted { path: root.clone(), fate: Fate::Unseen };
-                self.reverted.extend(self.mark.roots.iter().map(unseen));
+                reverted.extend(self.mark.roots.iter().map(unseen));
             }
         }
-        self.reverted
+        reverted
     }
 
     /// Adds paths at which commands may write to the file.
@@ -369,18 +354,17 @@ impl Protection {
             lock: &lock,
             search,
             judge: &mut judge,
-            reverted: std::mem::take(&mut self.reverted),
+            reverted: std::mem::take(&mut self.reverted.new),
             kept_changing: None,
         };
         for place in places {
             check.place(place);
         }
         let Check { reverted, kept_changing, .. } = check;
-        self.reverted = reverted;
-        for reverted in self.reverted.iter().skip(self.noted) {
-            self.file.note_reverted(reverted)?;
+        self.reverted.new = reverted;
+        for reverted in self.reverted.to_note() {
+            self.file.note_reverted(&reverted)?;
         }
-        self.noted = self.reverted.len();
         self.add_replaced(Vec::new());
         if let Some(path) = &kept_changing {
             // The commands cannot be told apart.
