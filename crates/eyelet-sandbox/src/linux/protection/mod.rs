@@ -362,7 +362,7 @@ impl Protection {
         }
         let Check { reverted, kept_changing, .. } = check;
         self.reverted.new = reverted;
-        for reverted in self.reverted.to_note() {
+        for reverted in self.reverted.take_unnoted() {
             self.file.note_reverted(&reverted)?;
         }
         self.add_replaced(Vec::new());

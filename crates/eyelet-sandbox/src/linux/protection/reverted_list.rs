@@ -36,14 +36,14 @@ impl RevertedList {
     }
 
     /// The new changes that have to be noted in the mark, in case the supervisor is killed.
-    pub(super) fn to_note(&mut self) -> Vec<Reverted> {
+    pub(super) fn take_unnoted(&mut self) -> Vec<Reverted> {
         let new = self.new.iter().skip(self.noted);
         let unknown = new.filter(|reverted| !self.told.contains(reverted));
         let left = MAX_REVERTED.saturating_sub(self.notes);
-        let to_note: Vec<_> = unknown.take(left).cloned().collect();
+        let unnoted: Vec<_> = unknown.take(left).cloned().collect();
         self.noted = self.new.len();
-        self.notes += to_note.len();
-        to_note
+        self.notes += unnoted.len();
+        unnoted
     }
 
     /// All of them, and those that another process noted, without those that failed: the last check reports what still
