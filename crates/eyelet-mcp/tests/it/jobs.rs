@@ -109,9 +109,9 @@ fn the_end_of_an_http_session_kills_its_jobs() {
         assert!(reply.contains("[job 1 running, "), "{flags:?} {reply}");
         server.call_in(&other, "bash", &late(&format!("exec sleep {theirs}")));
         assert!(within(LONG, || marked(&marker) == 2), "{flags:?}");
+        // A call that waits does not keep the job.
+        let wait = json!({"job": 1, "wait_secs": 600});
         std::thread::scope(|scope| {
-            // A call that waits does not keep the job.
-            let wait = json!({"job": 1, "wait_secs": 600});
             scope.spawn(|| server.call_in(&mine, "jobs", &wait));
             let head = [&server.host(), &server.bearer(), mine.as_str()];
             let (status, answer) = server.send("DELETE /mcp", &head, "");
