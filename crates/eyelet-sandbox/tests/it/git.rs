@@ -190,8 +190,7 @@ fn a_replaced_repository_is_restored_and_reported() {
     ] {
         let project = Project::new();
         let data = project.attack(SECOND, attack);
-        let reported =
-            data["sandbox_reverted"][0].as_str().unwrap_or_else(|| panic!("{data}")).to_owned();
+        let reported = data["sandbox_reverted"].to_string();
         assert!(reported.contains("/.git: restored"), "{reported}");
         project.check(attack);
     }
@@ -202,12 +201,9 @@ fn a_checkout_that_cannot_change_settings_is_reported() {
     for (tier, expected) in [
         (
             FIRST,
-            "sandbox probably blocked: change of .vscode/settings.json (use git checkout -f to switch back)",
+            "sandbox probably blocked: change of .vscode/settings.json; git checkout -f leads back",
         ),
-        (
-            SECOND,
-            "sandbox blocked: change of .vscode/settings.json (use git checkout -f to switch back)",
-        ),
+        (SECOND, "sandbox blocked: change of .vscode/settings.json; git checkout -f leads back"),
     ] {
         let project = Project::new();
         let workspace = &project.workspace;

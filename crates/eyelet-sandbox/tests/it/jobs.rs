@@ -34,7 +34,7 @@ fn start(turn: &TurnContext, command: &str) -> u64 {
 fn job(turn: &TurnContext, arguments: JobsArgs) -> BashReport {
     match JobsTool.run(arguments, turn).unwrap() {
         JobsReport::One(report) => *report,
-        other => panic!("{other:?}"),
+        other @ (JobsReport::List(_) | _) => panic!("{other:?}"),
     }
 }
 

@@ -127,7 +127,7 @@ fn commands_run_in_the_repository_and_its_worktrees_at_the_same_time() {
             let wait = "touch started; until [ -e stop ]; do sleep 0.02; done; rm stop started";
             let mut waiting = call(first, wait).stdout(Stdio::null()).spawn().unwrap();
             let is_started = || fs::exists(format!("{first}/started")).unwrap();
-            assert!(within(Duration::from_secs(20), is_started), "{tier:?}");
+            assert!(within(Duration::from_secs(30), is_started), "{tier:?}");
             let answer = envelope(&call(second, commit).output().unwrap());
             fs::write(format!("{first}/stop"), "").unwrap();
             assert!(waiting.wait().unwrap().success(), "{tier:?}");
@@ -187,6 +187,26 @@ fn everything_else_of_the_repository_outside_is_protected() {
             git(workspace.tree.path(), &["status"]);
             git(&main, &["status"]);
         }
+    }
+}
+
+#[test]
+fn submodules_of_a_linked_worktree_outside_are_protected() {
+    for tier in TIERS {
+        let workspace = Workspace::new("");
+        let main = repository(workspace.tree.path());
+        let seed = repository(&workspace.outside().join("seed"));
+        let seed = seed.to_str().unwrap();
+        let file = ["-c", "protocol.file.allow=always"];
+        git(&main, &[&file[..], &["submodule", "--quiet", "add", seed, "m"]].concat());
+        git(&main, &["commit", "-qm", "submodule"]);
+        let linked = workspace.outside().join("linked");
+        link(&main, &linked);
+        git(&linked, &[&file[..], &["submodule", "--quiet", "update", "--init"]].concat());
+        let module = main.join(".git/worktrees/linked/modules/m");
+        let data = workspace.data(tier, &format!("echo evil >> {}/config", module.display()));
+        let config = fs::read_to_string(module.join("config")).unwrap();
+        assert!(!config.contains("evil"), "{tier:?} {data}");
     }
 }
 

@@ -99,7 +99,7 @@ impl Blocked {
             BlockedAction::Write { path } => format!("write {}", name(path)),
             BlockedAction::Change { path } => format!("change of {}", name(path)),
             BlockedAction::Checkout { path } => {
-                format!("change of {} (use git checkout -f to switch back)", name(path))
+                format!("change of {}; git checkout -f leads back", name(path))
             }
         };
         match self.count {
