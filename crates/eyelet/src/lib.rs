@@ -1,5 +1,6 @@
 //! Tools for AI agents whose replies are bounded, say truthfully what was truncated, and say how to
-//! continue: list a directory, search files, read a file, run a command.
+//! continue: list a directory, find files, search their contents, read a file, run a command, and manage
+//! commands in the background.
 //!
 //! A host is a program that talks to a model. It offers the tools to the model, runs the calls that the
 //! model asks for, and sends the results back until the model answers:
@@ -66,6 +67,7 @@
 //! | [`tools::GrepFiles`] | [`tools::GrepFilesArgs`] | [`tools::GrepFilesReport`] |
 //! | [`tools::Read`] | [`tools::ReadArgs`] | [`tools::ReadReport`] |
 //! | [`tools::Bash`] | [`tools::BashArgs`] | [`tools::BashReport`] |
+//! | [`tools::JobsTool`] | [`tools::JobsArgs`] | [`tools::JobsReport`] |
 //!
 //! A truncated reply says how to continue: `read` starts its reply with a line such as
 //! `[lines 1-2000 of 5310; next offset 2001]`, `list_dir` ends with
