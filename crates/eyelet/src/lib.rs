@@ -158,7 +158,7 @@
 //! }
 //!
 //! let router = eyelet::ToolRouter::new().with(CountBytes);
-//! assert_eq!(router.definitions().len(), 6);
+//! assert!(router.definitions().iter().any(|tool| tool.name == "count_bytes"));
 //! ```
 //!
 //! # Which paths and commands are allowed
