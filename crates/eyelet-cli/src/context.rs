@@ -18,10 +18,14 @@ use crate::{home, registries};
 /// The context of one call. At the command line, nothing is confined without `--root`, and commands are
 /// not sandboxed by default: people act with their own rights.
 pub(crate) fn build(flags: &ContextFlags) -> Result<TurnContext, Failure> {
-    let policy = flags.sandbox.unwrap_or(SandboxPolicy::Full);
     let spill = limited(OutputStore::per_user(temp_dir()), flags);
-    let turn = unconfined(flags, policy)?;
-    let mut turn = turn.with_output_store(Arc::new(spill)).with_hint_text(eyelet_mcp::hint_text);
+    Ok(build_without_store(flags)?.with_output_store(Arc::new(spill)))
+}
+
+/// As [`build`], without a store for long output.
+pub(crate) fn build_without_store(flags: &ContextFlags) -> Result<TurnContext, Failure> {
+    let policy = flags.sandbox.unwrap_or(SandboxPolicy::Full);
+    let mut turn = unconfined(flags, policy)?.with_hint_text(eyelet_mcp::hint_text);
     for root in roots(flags)? {
         turn = turn.with_root(root);
     }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 
 use crate::config;
@@ -30,7 +30,15 @@ fn report(error: &clap::Error) -> ExitCode {
     if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Failure::usage("no command given; run `eyelet help` to list the commands").report();
     }
-    Failure::usage(one_line(&error.to_string())).report()
+    let message = one_line(&error.to_string());
+    let is_bash = message.contains("; usage: eyelet bash ");
+    let is_typo = error.get(ContextKind::SuggestedArg).is_some();
+    if kind == ErrorKind::UnknownArgument && is_bash && !is_typo {
+        let what = message.split("; ").next().unwrap_or_default();
+        let advice = "quote the command as one argument, such as eyelet bash 'ls -la'";
+        return Failure::usage(format!("{what}; {advice}")).report();
+    }
+    Failure::usage(message).report()
 }
 
 /// Joins clap's paragraphs (error, tips, usage) into one sentence.

@@ -1,4 +1,4 @@
-//! Writes to stdout and stderr. No other module does.
+//! Writes to stdout and stderr. Only `print_live` does so too.
 //!
 //! On a terminal, control characters are escaped: the content of a file or the output of a command
 //! must not move the cursor. Text to a pipe is unchanged.

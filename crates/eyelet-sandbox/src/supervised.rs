@@ -22,6 +22,10 @@ use crate::watch_handle::WatchHandles;
 /// How long the supervisor of a session's first command may take to create the session's network.
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// What a caller sends while the command runs.
+pub(crate) const TERMINATE: u8 = 0;
+pub(crate) const INTERRUPT: u8 = 1;
+
 /// The result of [`Supervised::receive`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
@@ -81,7 +85,12 @@ impl Supervised {
     /// Asks the supervisor to terminate the command, and to kill it if it does not exit.
     pub fn ask_to_end(&self) {
         // If the supervisor is gone, so is the command.
-        let _ = self.send(&[0]);
+        let _ = self.send(&[TERMINATE]);
+    }
+
+    /// Asks the supervisor to send SIGINT to the process group of the command.
+    pub fn ask_to_interrupt(&self) {
+        let _ = self.send(&[INTERRUPT]);
     }
 
     /// Closes the connection. The supervisor then kills the command.

@@ -2,24 +2,34 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{ErrorCode, ToolError};
 
 /// Cancels running calls. Clones share the flag.
 #[derive(Clone, Debug, Default)]
-pub struct CancelFlag(Arc<AtomicBool>);
+pub struct CancelFlag(Arc<AtomicU8>);
+
+/// The stages of a [`CancelFlag`]; it never goes back.
+const INTERRUPTED: u8 = 1;
+const CANCELLED: u8 = 2;
 
 impl CancelFlag {
     /// Cancels the calls that hold this flag.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.fetch_max(CANCELLED, Ordering::Release);
+    }
+
+    /// Sends SIGINT once to the commands of the calls that hold this flag. The calls go on until the commands end;
+    /// calls without a command, and commands that may become background jobs, ignore it.
+    pub fn interrupt(&self) {
+        self.0.fetch_max(INTERRUPTED, Ordering::Release);
     }
 
     /// Whether [`CancelFlag::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.load(Ordering::Acquire) >= CANCELLED
     }
 
     /// A guard that cancels the calls when it is dropped, unless [`CancelGuard::disarm`] was called.
@@ -136,6 +146,11 @@ impl StopCheck {
             Some(until) if Instant::now() >= until => Err(Stop::TimedOut),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Whether the command is to get SIGINT.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.cancel.0.load(Ordering::Acquire) >= INTERRUPTED
     }
 
     /// Changes the end of the time limit.

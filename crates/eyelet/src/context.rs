@@ -10,6 +10,7 @@ use crate::error::{Hint, ToolError};
 use crate::exec::find_program::HelperProgram;
 use crate::exec::jobs::Jobs;
 use crate::exec::sandboxed::settings::SandboxSettings;
+use crate::live_output::{LiveOutput, OutputKind};
 use crate::names::named;
 use crate::paths::deny_list::DenyList;
 use crate::paths::root::Root;
@@ -67,6 +68,7 @@ pub struct TurnContext {
     pub(crate) cancel: CancelFlag,
     pub(crate) reply_budget: Option<ReplyBudget>,
     pub(crate) progress: Progress,
+    pub(crate) live_output: Option<LiveOutput>,
     pub(crate) hint_text: fn(&Hint) -> String,
 }
 
@@ -94,6 +96,7 @@ impl TurnContext {
             cancel: CancelFlag::default(),
             reply_budget: None,
             progress: Progress::default(),
+            live_output: None,
             hint_text: Hint::to_string,
         })
     }
@@ -231,6 +234,20 @@ impl TurnContext {
     #[must_use]
     pub fn with_progress(mut self, progress: Progress) -> Self {
         self.progress = progress;
+        self
+    }
+
+    /// Passes the output of commands to `take` while they run: all of it, each stream in its order. `take` returns
+    /// how many bytes it took, and gets the rest again soon; it must not block for long, because the time limit and the
+    /// cancel flag are checked between two calls. If nobody wants more output, it cancels the call and takes everything.
+    ///
+    /// The report stays the same. The output of a command that may become a background job is not passed.
+    #[must_use]
+    pub fn with_live_output(
+        mut self,
+        take: impl Fn(OutputKind, &[u8]) -> usize + Send + Sync + 'static,
+    ) -> Self {
+        self.live_output = Some(LiveOutput::new(take));
         self
     }
 

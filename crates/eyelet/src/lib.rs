@@ -208,6 +208,7 @@ mod fs;
 mod images;
 mod invocation;
 pub mod limits;
+mod live_output;
 mod names;
 mod output;
 mod paths;
@@ -229,6 +230,7 @@ pub use error::{ErrorCode, FunctionCallError, Hint, Permission, ToolError};
 pub use exec::jobs::Jobs;
 pub use fs::directory::Directory;
 pub use invocation::{ToolInvocation, ToolPayload};
+pub use live_output::OutputKind;
 pub use names::UnknownName;
 pub use output::{
     Attachment, AttachmentMode, Envelope, FunctionOutput, Report, TextReport, ToolOutput,

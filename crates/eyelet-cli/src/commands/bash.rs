@@ -1,38 +1,66 @@
 //! `eyelet bash`: runs a command, prints its output and exits with its exit code.
+//!
+//! By default it prints all output while the command runs. With `--keep` or `--json` it prints the bounded report at
+//! the end.
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use eyelet::CancelFlag;
 use eyelet::tools::{Bash, BashArgs, BashReport, Shown, StreamReport};
 
 use super::tool_runner;
 use crate::failure::Failure;
 use crate::flags::{BashFlags, ContextFlags};
+use crate::interrupts::Interrupts;
+use crate::print_live::LivePrinter;
 use crate::{context, print};
 
 /// The same exit codes as those of `timeout` and `env`.
 const TIMED_OUT: u8 = 124;
 const COULD_NOT_RUN: u8 = 125;
+/// The exit codes of a shell whose command SIGKILL or SIGPIPE ended.
+const KILLED: i32 = 137;
+const READER_GONE: u8 = 141;
 
 pub(crate) fn run(flags: &BashFlags, before: &ContextFlags) -> Result<ExitCode, Failure> {
-    let turn = context::build(&before.with(&flags.common.context)).map_err(could_not_run)?;
+    let context = before.with(&flags.common.context);
+    let is_live = !flags.common.json && flags.keep.is_none();
+    let turn = match is_live {
+        true => context::build_without_store(&context),
+        false => context::build(&context),
+    };
+    let cancel = CancelFlag::default();
+    let mut turn = turn.map_err(could_not_run)?.with_cancel(cancel.clone());
+    let interrupts = Interrupts::pass_to(cancel.clone());
+    let interrupts = interrupts.map_err(|error| {
+        could_not_run(Failure::new(format!("cannot handle interrupts: {error}")))
+    })?;
+    let printer = is_live.then(|| LivePrinter::start(cancel));
+    if let Some(printer) = printer.clone() {
+        turn = turn.with_live_output(move |kind, bytes| printer.take(kind, bytes));
+    }
     let args = BashArgs {
         timeout_secs: flags.timeout_secs,
         keep: flags.keep,
         ..BashArgs::new(&flags.command)
     };
     let outcome = tool_runner::run::<Bash>(args, &turn);
+    let failure = printer.as_ref().and_then(LivePrinter::finish);
+    drop(interrupts);
     if flags.common.json {
         let exit = outcome.as_ref().map_or(COULD_NOT_RUN.into(), exit_code);
         tool_runner::print_report(outcome)?;
         return Ok(exit);
     }
     let report = outcome.map_err(|error| could_not_run(error.into()))?;
-    print::text(&shown(&report.stdout))?;
-    print::stderr_text(&shown(&report.stderr))?;
-    remove_unnamed_files(&report);
-    let streams = [stream_note("stdout", &report.stdout), stream_note("stderr", &report.stderr)];
-    for note in streams.into_iter().flatten() {
-        print::note(&note);
+    match failure {
+        Some(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(READER_GONE.into()),
+        Some(error) => return Err(error.into()),
+        None => {}
+    }
+    if !is_live {
+        print_streams(&report)?;
     }
     if report.timed_out {
         print::note("timed out; use --timeout-secs to allow more time");
@@ -51,6 +79,18 @@ pub(crate) fn run(flags: &BashFlags, before: &ContextFlags) -> Result<ExitCode, 
     Ok(exit_code(&report))
 }
 
+/// Prints the shown part of both streams, and where all of it was saved.
+fn print_streams(report: &BashReport) -> Result<(), Failure> {
+    print::text(&shown(&report.stdout))?;
+    print::stderr_text(&shown(&report.stderr))?;
+    remove_unnamed_files(report);
+    let streams = [stream_note("stdout", &report.stdout), stream_note("stderr", &report.stderr)];
+    for note in streams.into_iter().flatten() {
+        print::note(&note);
+    }
+    Ok(())
+}
+
 fn could_not_run(failure: Failure) -> Failure {
     Failure { exit: COULD_NOT_RUN, ..failure }
 }
@@ -59,7 +99,11 @@ fn exit_code(report: &BashReport) -> ExitCode {
     if report.timed_out {
         return TIMED_OUT.into();
     }
-    u8::try_from(report.exit_code).unwrap_or(COULD_NOT_RUN).into()
+    let exit_code = match report.cancelled {
+        true => report.stopped_with.unwrap_or(KILLED),
+        false => report.exit_code,
+    };
+    u8::try_from(exit_code).unwrap_or(COULD_NOT_RUN).into()
 }
 
 /// Removes the files of streams that are printed completely: only the text form for models, which

@@ -12,8 +12,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use rustix::process::{
-    DumpableBehavior, Pid, Signal, getpid, set_child_subreaper, set_dumpable_behavior,
-    set_parent_process_death_signal,
+    DumpableBehavior, Pid, Signal, getpid, kill_process_group, set_child_subreaper,
+    set_dumpable_behavior, set_parent_process_death_signal,
 };
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,7 @@ use crate::framing::{framed, send_all, take_framed};
 use crate::handle_passing;
 use crate::message::Message;
 use crate::request::{Network, RawPath, SandboxRequest, Tier};
+use crate::supervised::TERMINATE;
 
 /// How long processes may take to exit after SIGTERM.
 const GRACE_PERIOD: Duration = Duration::from_millis(200);
@@ -59,6 +60,8 @@ pub(super) struct Init<'r> {
 /// What the monitor wants from the init process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
+    /// Send SIGINT to the process group of the command.
+    Interrupt,
     /// Terminate the command, then kill it.
     Terminate,
     /// Mount this path read-only, and answer which file it is.
@@ -144,10 +147,12 @@ impl Init<'_> {
         let signals = sys::signal_fd(&[Signal::CHILD, Signal::TERM])?;
         let Some(command) = self.start()? else { return Ok(()) };
         let mut kill_at: Option<Instant> = None;
+        let mut has_exited = false;
         loop {
             loop {
                 match descendants::reap() {
                     Reaped::One(pid, status) if pid == command => {
+                        has_exited = true;
                         report(&self.control, &Message::Exited(descendants::exit_code(status)));
                     }
                     Reaped::One(..) => {}
@@ -167,6 +172,12 @@ impl Init<'_> {
             }
             match self.next_order() {
                 Ok(None) => {}
+                Ok(Some(Order::Interrupt)) => {
+                    // Once it is reaped, another group may have its number.
+                    if !has_exited {
+                        let _ = kill_process_group(command, Signal::INT);
+                    }
+                }
                 Ok(Some(Order::Terminate)) => {
                     if kill_at.is_none() {
                         descendants::signal(Signal::TERM);
@@ -248,6 +259,8 @@ impl Init<'_> {
 /// What the other side of a connection requests.
 pub(super) enum StopRequest {
     None,
+    /// Interrupt the command.
+    Interrupt,
     /// Terminate the command, then kill it.
     Terminate,
     /// The other side is gone.
@@ -255,9 +268,13 @@ pub(super) enum StopRequest {
 }
 
 pub(super) fn stop_request(connection: &UnixStream) -> StopRequest {
-    match rustix::net::recv(connection, &mut [0; 16][..], RecvFlags::DONTWAIT) {
+    let mut requests = [0; 16];
+    match rustix::net::recv(connection, &mut requests[..], RecvFlags::DONTWAIT) {
         Ok((0, _)) => StopRequest::Disconnected,
-        Ok(_) => StopRequest::Terminate,
+        Ok((count, _)) => match requests.iter().take(count).any(|request| *request == TERMINATE) {
+            true => StopRequest::Terminate,
+            false => StopRequest::Interrupt,
+        },
         Err(Errno::AGAIN | Errno::INTR) => StopRequest::None,
         Err(_) => StopRequest::Disconnected,
     }

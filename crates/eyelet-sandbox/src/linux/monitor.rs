@@ -277,6 +277,9 @@ impl Running {
             }
             match stop_request(control) {
                 StopRequest::None => {}
+                StopRequest::Interrupt => {
+                    let _ = order(&self.channel, &Order::Interrupt);
+                }
                 StopRequest::Terminate => {
                     let _ = order(&self.channel, &Order::Terminate);
                 }

@@ -7,6 +7,7 @@ use crate::environment::Environment;
 use crate::exec::output_window::{OutputWindow, SaveTarget};
 use crate::exec::sandboxed::sandbox_request::SupervisedCommand;
 use crate::fs::directory::Directory;
+use crate::live_output::LiveOutput;
 use crate::progress::Progress;
 use crate::text::head_tail::{HeadTailBuffer, Keep};
 
@@ -25,6 +26,8 @@ pub(crate) struct CommandSpec {
     pub(crate) save_to: SaveTarget,
     /// Counts the bytes that the command prints.
     pub(crate) progress: Progress,
+    /// Takes the output while the command runs.
+    pub(crate) live_output: Option<LiveOutput>,
     /// Whether the call may end before the command does.
     pub(crate) lifetime: Lifetime,
 }

@@ -14,6 +14,8 @@ pub(crate) struct CommandOutcome {
     pub(crate) end: CommandEnd,
     pub(crate) stdout: StreamReport,
     pub(crate) stderr: StreamReport,
+    /// The exit code that it had after eyelet stopped it; none if only SIGKILL ended it.
+    pub(crate) stopped_with: Option<i32>,
     /// How it was sandboxed, if it was.
     pub(crate) sandbox: Option<SandboxFacts>,
     /// What the sandbox refused, as far as that was counted.

@@ -2,6 +2,7 @@
 //! file if it is too long to show.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use rustix::io::Errno;
 
 use crate::exec::command_spec::CommandSpec;
 use crate::exec::output_window::{OutputWindow, SaveTarget};
+use crate::live_output::{LiveOutput, OutputKind};
 use crate::progress::Progress;
 use crate::saved_output::output_store::SavedFile;
 use crate::text::command_reply::{FoldedOutput, SavedOutput, StreamReport};
@@ -36,6 +38,9 @@ pub(crate) struct OutputStream {
     is_for_job: bool,
     save_state: SaveState,
     progress: Progress,
+    live_output: Option<(OutputKind, LiveOutput)>,
+    /// The part of `buffer` that live output has yet to take. Nothing is read before.
+    untaken: Range<usize>,
     /// Saved files that were removed to free space for this one.
     removed: RemovedFiles,
 }
@@ -49,7 +54,7 @@ enum SaveState {
 }
 
 impl OutputStream {
-    pub(crate) fn new(pipe: Option<OwnedFd>, spec: &CommandSpec) -> Self {
+    pub(crate) fn new(kind: OutputKind, pipe: Option<OwnedFd>, spec: &CommandSpec) -> Self {
         OutputStream {
             buffer: vec![0; if pipe.is_some() { READ_BYTES } else { 0 }],
             pipe,
@@ -58,6 +63,8 @@ impl OutputStream {
             is_for_job: false,
             save_state: SaveState::NotStarted(spec.save_to.clone()),
             progress: spec.progress.clone(),
+            live_output: spec.live_output.clone().map(|live| (kind, live)),
+            untaken: 0..0,
             removed: RemovedFiles::default(),
         }
     }
@@ -101,6 +108,10 @@ impl OutputStream {
     }
 
     fn read_once(&mut self) -> io::Result<usize> {
+        self.offer_untaken();
+        if self.is_stalled() {
+            return Ok(0);
+        }
         let Some(pipe) = &self.pipe else { return Ok(0) };
         match rustix::io::read(pipe, self.buffer.as_mut_slice()) {
             Ok(0) => {
@@ -111,12 +122,29 @@ impl OutputStream {
                 let buffer = std::mem::take(&mut self.buffer);
                 self.add(buffer.get(..count).unwrap_or_default());
                 self.buffer = buffer;
+                if self.live_output.is_some() {
+                    self.untaken = 0..count;
+                    self.offer_untaken();
+                }
                 Ok(count)
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
             // If it continued, the report would present a part as the whole.
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn offer_untaken(&mut self) {
+        let Some((kind, live)) = self.live_output.as_ref().filter(|_| self.is_stalled()) else {
+            return;
+        };
+        let bytes = self.buffer.get(self.untaken.clone()).unwrap_or_default();
+        self.untaken.start += live.offer(*kind, bytes);
+    }
+
+    /// Whether live output has yet to take what was read.
+    pub(crate) fn is_stalled(&self) -> bool {
+        !self.untaken.is_empty()
     }
 
     fn add(&mut self, chunk: &[u8]) {

@@ -20,6 +20,7 @@ use crate::exec::process_group::ProcessGroup;
 use crate::exec::refusal::Refusal;
 use crate::exec::sandboxed::supervised_process::SupervisedProcess;
 use crate::limits::STOP_INTERVAL;
+use crate::live_output::OutputKind;
 use crate::text::head_tail::Keep;
 use crate::text::removed_files::RemovedFiles;
 use crate::text::reverted::Reverted;
@@ -36,6 +37,8 @@ const REAP_TIME: Duration = Duration::from_secs(1);
 const SUPERVISOR_TIME: Duration = Duration::from_secs(20);
 /// How often to check a group that received SIGTERM.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+/// How often to offer live output again that was not taken.
+const OFFER_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Runs the command until it ends or `stop_check` fails. Answers meanwhile what others ask of the job.
 pub(crate) fn run(
@@ -44,13 +47,13 @@ pub(crate) fn run(
     job: Option<&JobThread>,
 ) -> Result<CommandOutcome, Refusal> {
     if let Err(stop) = stop_check.check() {
-        let nothing = || OutputStream::new(None, spec);
-        let streams = &mut [nothing(), nothing()];
+        let streams = &mut outputs_of([None, None], spec);
         let [stdout, stderr] = OutputStream::finish(streams, spec.window, spec.keep);
         return Ok(CommandOutcome {
             end: CommandEnd::Stopped(stop),
             stdout,
             stderr,
+            stopped_with: None,
             sandbox: None,
             blocked: Vec::new(),
             reverted: Vec::new(),
@@ -58,7 +61,7 @@ pub(crate) fn run(
         });
     }
     let (mut process, outputs) = CommandProcess::start(spec)?;
-    let both = outputs.map(|pipe| OutputStream::new(pipe, spec));
+    let both = outputs_of(outputs, spec);
     let mut streams = Streams { both, window: spec.window, stop_check, job };
     streams.both.iter().try_for_each(OutputStream::prepare)?;
     let stopped = streams.read_until_end(&mut process)?;
@@ -77,12 +80,23 @@ pub(crate) fn run(
     let keep = if job.is_some_and(JobThread::is_job) { Keep::Tail } else { spec.keep };
     let [stdout, stderr] = OutputStream::finish(&mut streams.both, spec.window, keep);
     let removed = OutputStream::removed(&streams.both);
+    // It had ended before, but not all of its output was taken in time.
+    let stopped =
+        stopped.or_else(|| streams.stop_check.check().err().filter(|_| streams.is_stalled()));
     let end = match (stopped, killed) {
         (_, Some(reason)) => CommandEnd::Killed(reason),
         (Some(stop), None) => CommandEnd::Stopped(stop),
         (None, None) => CommandEnd::Exited(exit_code.unwrap_or(-1)),
     };
-    Ok(CommandOutcome { end, stdout, stderr, sandbox, blocked, reverted, removed })
+    let stopped_with = stopped.and(exit_code);
+    Ok(CommandOutcome { end, stdout, stderr, stopped_with, sandbox, blocked, reverted, removed })
+}
+
+fn outputs_of([stdout, stderr]: [Option<OwnedFd>; 2], spec: &CommandSpec) -> [OutputStream; 2] {
+    [
+        OutputStream::new(OutputKind::Stdout, stdout, spec),
+        OutputStream::new(OutputKind::Stderr, stderr, spec),
+    ]
 }
 
 /// The command and what it started. Dropping it early kills both.
@@ -115,6 +129,14 @@ impl CommandProcess {
         }
     }
 
+    /// Sends SIGINT to the process group of the command.
+    fn interrupt(&self) {
+        match self {
+            CommandProcess::Group(group) => group.signal(Signal::INT),
+            CommandProcess::Supervised(process) => process.ask_to_interrupt(),
+        }
+    }
+
     /// Becomes readable when the command ends.
     fn end_handle(&self) -> Option<BorrowedFd<'_>> {
         match self {
@@ -143,9 +165,14 @@ struct Streams<'a> {
 impl Streams<'_> {
     /// Reads until the command ends or has to stop.
     fn read_until_end(&mut self, process: &mut CommandProcess) -> Result<Option<Stop>, Refusal> {
+        let mut is_interrupted = false;
         loop {
             if process.has_ended()? {
                 return Ok(None);
+            }
+            if !is_interrupted && self.stop_check.is_interrupted() {
+                is_interrupted = true;
+                process.interrupt();
             }
             if let Err(stop) = self.stop_check.check() {
                 return Ok(Some(stop));
@@ -248,14 +275,18 @@ impl Streams<'_> {
         }
     }
 
-    /// Reads what dead writers left in the pipes, however long it takes to fold it; does not wait for
-    /// live ones.
+    /// Reads what dead writers left in the pipes, however long it takes to fold it, or to pass it on within the
+    /// time limit; does not wait for live ones.
     fn drain_rest(&mut self) -> io::Result<()> {
         let until = Instant::now() + DRAIN_TIME;
         let mut total = 0;
         loop {
             let count = self.read()?;
             total += count;
+            if self.is_stalled() && self.stop_check.check().is_ok() {
+                self.wait(STOP_INTERVAL, None);
+                continue;
+            }
             if count == 0 || total > PIPES_BYTES && Instant::now() >= until {
                 return Ok(());
             }
@@ -287,8 +318,10 @@ impl Streams<'_> {
 
     /// Waits until there is output, `end` is readable, `time` is up or the stop interval has passed.
     fn wait(&self, time: Duration, end: Option<BorrowedFd<'_>>) {
-        let timeout = Timespec::try_from(time.min(STOP_INTERVAL)).unwrap_or_default();
-        let handles = self.both.iter().filter_map(OutputStream::pipe).chain(end);
+        let most = if self.is_stalled() { OFFER_INTERVAL } else { STOP_INTERVAL };
+        let timeout = Timespec::try_from(time.min(most)).unwrap_or_default();
+        let read = self.both.iter().filter(|stream| !stream.is_stalled());
+        let handles = read.filter_map(OutputStream::pipe).chain(end);
         let mut fds: Vec<_> =
             handles.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN)).collect();
         // If interrupted, the caller checks everything anyway.
@@ -300,6 +333,11 @@ impl Streams<'_> {
         self.answer();
         let [stdout, stderr] = &mut self.both;
         Ok(stdout.read()? + stderr.read()?)
+    }
+
+    /// Whether live output has yet to take what was read.
+    fn is_stalled(&self) -> bool {
+        self.both.iter().any(OutputStream::is_stalled)
     }
 
     fn is_silent(&self) -> bool {

@@ -163,6 +163,7 @@ impl Tool for Bash {
             window,
             save_to,
             progress: turn.progress.clone(),
+            live_output: turn.live_output.clone().filter(|_| lifetime == Lifetime::Call),
             lifetime,
         };
         let mut report = match job {

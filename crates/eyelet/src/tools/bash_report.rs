@@ -39,6 +39,8 @@ pub struct BashReport {
     pub timed_out: bool,
     /// Whether the call was cancelled.
     pub cancelled: bool,
+    /// The exit code that the command had after a timeout or a cancel; none if only SIGKILL ended it.
+    pub stopped_with: Option<i32>,
     /// Its time limit in seconds.
     pub timeout_secs: u64,
     /// The sandbox policy, if it ran in a sandbox.
@@ -123,6 +125,7 @@ impl BashReport {
             killed: None,
             timed_out: false,
             cancelled: false,
+            stopped_with: None,
             timeout_secs: 0,
             sandbox: Some(turn.sandbox()).filter(|policy| *policy != SandboxPolicy::Full),
             sandbox_blocked: Vec::new(),
@@ -137,7 +140,7 @@ impl BashReport {
 
     pub(super) fn new(ended: EndedCommand, timeout_secs: u64, turn: &TurnContext) -> Self {
         let EndedCommand { outcome, findings: blocked } = ended;
-        let CommandOutcome { end, stdout, stderr, reverted, removed, .. } = outcome;
+        let CommandOutcome { end, stdout, stderr, stopped_with, reverted, removed, .. } = outcome;
         let (_, exit_code) = status(&end);
         let (stop, killed) = match end {
             CommandEnd::Exited(_) => (None, None),
@@ -154,6 +157,7 @@ impl BashReport {
             sandbox_hint: blocked.hint.as_ref().map(turn.hint_text),
             timed_out: stop == Some(Stop::TimedOut),
             cancelled: stop == Some(Stop::Cancelled),
+            stopped_with,
             timeout_secs,
             sandbox: Some(turn.sandbox()).filter(|policy| *policy != SandboxPolicy::Full),
             sandbox_reverted: reverted,

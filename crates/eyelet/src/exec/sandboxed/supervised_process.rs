@@ -83,6 +83,10 @@ impl SupervisedProcess {
         self.supervised.ask_to_end();
     }
 
+    pub(crate) fn ask_to_interrupt(&self) {
+        self.supervised.ask_to_interrupt();
+    }
+
     /// Whether the command has ended.
     pub(crate) fn has_ended(&mut self) -> Result<bool, Refusal> {
         self.receive_messages()?;
