@@ -44,19 +44,27 @@ struct State {
 }
 
 /// Where a stream goes.
-enum Destination {
-    Pipe,
-    /// With the start of a character whose end is yet to come.
-    Terminal(Vec<u8>),
+struct Destination {
+    is_terminal: bool,
+    /// On a terminal, the start of a character whose end is yet to come.
+    started: Vec<u8>,
+    /// Whether its reader has yet to take some of the output.
+    is_behind: bool,
+}
+
+/// Whether all output was printed.
+pub(crate) enum Printed {
+    All,
+    /// All but what its reader did not take in time.
+    NotAll,
+    Failed(io::Error),
 }
 
 impl LivePrinter {
     /// Starts to show the seconds. `cancel` ends the command when its output cannot be printed.
     pub(crate) fn start(cancel: CancelFlag) -> Self {
-        let destination = |is_terminal: bool| match is_terminal {
-            true => Destination::Terminal(Vec::new()),
-            false => Destination::Pipe,
-        };
+        let destination =
+            |is_terminal| Destination { is_terminal, started: Vec::new(), is_behind: false };
         let start = Instant::now();
         let printer = LivePrinter(Arc::new(Mutex::new(State {
             start,
@@ -84,8 +92,8 @@ impl LivePrinter {
         self.state().take(kind, bytes)
     }
 
-    /// Ends the last line. Returns why not everything was printed, if that is so.
-    pub(crate) fn finish(&self) -> Option<io::Error> {
+    /// Ends the last line.
+    pub(crate) fn finish(&self) -> Printed {
         self.state().finish()
     }
 
@@ -114,26 +122,32 @@ impl State {
                 Err(error) => self.fail(error),
             }
         }
-        if self.failure.is_some() { bytes.len() } else { taken }
+        if self.failure.is_some() {
+            taken = bytes.len();
+        }
+        self.destination(kind).is_behind = taken < bytes.len();
+        taken
+    }
+
+    fn destination(&mut self, kind: OutputKind) -> &mut Destination {
+        match kind {
+            OutputKind::Stdout => &mut self.stdout,
+            OutputKind::Stderr => &mut self.stderr,
+        }
     }
 
     fn print(&mut self, kind: OutputKind, bytes: &[u8]) -> io::Result<usize> {
         self.erase_seconds()?;
-        let destination = match kind {
-            OutputKind::Stdout => &mut self.stdout,
-            OutputKind::Stderr => &mut self.stderr,
-        };
-        match destination {
-            Destination::Pipe => write(kind, bytes),
-            Destination::Terminal(started) => {
-                let text = print::escaped(&decoded(started, bytes));
-                if !text.is_empty() {
-                    self.unfinished_line = (!text.ends_with('\n')).then_some(kind);
-                }
-                write_all(kind, text.as_bytes())?;
-                Ok(bytes.len())
-            }
+        let destination = self.destination(kind);
+        if !destination.is_terminal {
+            return write(kind, bytes);
         }
+        let text = print::escaped(&decoded(&mut destination.started, bytes));
+        if !text.is_empty() {
+            self.unfinished_line = (!text.ends_with('\n')).then_some(kind);
+        }
+        write_all(kind, text.as_bytes())?;
+        Ok(bytes.len())
     }
 
     /// Shows the seconds of a silent command, and ends a command without readers. Returns false at the end.
@@ -145,14 +159,14 @@ impl State {
             self.fail(ErrorKind::BrokenPipe.into());
             return false;
         }
-        let can_show =
-            matches!(self.stderr, Destination::Terminal(_)) && self.unfinished_line.is_none();
+        let can_show = self.stderr.is_terminal
+            && self.unfinished_line.is_none()
+            && is_ready(OutputKind::Stderr, PollTimeout::ZERO);
         if can_show && self.last_output.elapsed() >= SILENT_TIME {
             let seconds = format!("{} s", self.start.elapsed().as_secs());
             self.seconds_width = seconds.len();
-            if let Err(error) = write_all(OutputKind::Stderr, format!("\r{seconds}").as_bytes()) {
-                self.fail(error);
-            }
+            // Without them, the command is only more silent.
+            let _ = write_all(OutputKind::Stderr, format!("\r{seconds}").as_bytes());
         }
         true
     }
@@ -164,12 +178,16 @@ impl State {
         }
     }
 
-    fn finish(&mut self) -> Option<io::Error> {
+    fn finish(&mut self) -> Printed {
         self.is_finished = true;
         if let Err(error) = self.finish_lines() {
             self.failure.get_or_insert(error);
         }
-        self.failure.take()
+        match self.failure.take() {
+            Some(error) => Printed::Failed(error),
+            None if self.stdout.is_behind || self.stderr.is_behind => Printed::NotAll,
+            None => Printed::All,
+        }
     }
 
     fn finish_lines(&mut self) -> io::Result<()> {
@@ -178,11 +196,7 @@ impl State {
         }
         self.erase_seconds()?;
         for kind in [OutputKind::Stdout, OutputKind::Stderr] {
-            let destination = match kind {
-                OutputKind::Stdout => &self.stdout,
-                OutputKind::Stderr => &self.stderr,
-            };
-            if matches!(destination, Destination::Terminal(started) if !started.is_empty()) {
+            if !std::mem::take(&mut self.destination(kind).started).is_empty() {
                 self.unfinished_line = Some(kind);
                 write_all(kind, char::REPLACEMENT_CHARACTER.to_string().as_bytes())?;
             }

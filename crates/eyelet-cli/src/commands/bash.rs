@@ -13,7 +13,7 @@ use super::tool_runner;
 use crate::failure::Failure;
 use crate::flags::{BashFlags, ContextFlags};
 use crate::interrupts::Interrupts;
-use crate::print_live::LivePrinter;
+use crate::print_live::{LivePrinter, Printed};
 use crate::{context, print};
 
 /// The same exit codes as those of `timeout` and `env`.
@@ -46,7 +46,7 @@ pub(crate) fn run(flags: &BashFlags, before: &ContextFlags) -> Result<ExitCode, 
         ..BashArgs::new(&flags.command)
     };
     let outcome = tool_runner::run::<Bash>(args, &turn);
-    let failure = printer.as_ref().and_then(LivePrinter::finish);
+    let printed = printer.as_ref().map_or(Printed::All, LivePrinter::finish);
     drop(interrupts);
     if flags.common.json {
         let exit = outcome.as_ref().map_or(COULD_NOT_RUN.into(), exit_code);
@@ -54,10 +54,13 @@ pub(crate) fn run(flags: &BashFlags, before: &ContextFlags) -> Result<ExitCode, 
         return Ok(exit);
     }
     let report = outcome.map_err(|error| could_not_run(error.into()))?;
-    match failure {
-        Some(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(READER_GONE.into()),
-        Some(error) => return Err(error.into()),
-        None => {}
+    match printed {
+        Printed::Failed(error) if error.kind() == ErrorKind::BrokenPipe => {
+            return Ok(READER_GONE.into());
+        }
+        Printed::Failed(error) => return Err(error.into()),
+        Printed::NotAll => print::note("not all output was read in time; the rest is lost"),
+        Printed::All => {}
     }
     if !is_live {
         print_streams(&report)?;

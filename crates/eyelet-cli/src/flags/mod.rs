@@ -61,8 +61,9 @@ pub(crate) enum Command {
     Read(LazyArgs<ReadFlags>),
     /// Run a shell command
     #[command(
-        after_help = "Exit code: that of the command, 124 if it timed out, 125 if it could not \
-                            run."
+        after_help = "Ctrl-C interrupts the command; a second one, or three more seconds, kill it.\n\
+                            Exit code: that of the command, 128 + N if signal N killed it, 124 if it timed out, \
+                            125 if it could not run."
     )]
     Bash(LazyArgs<BashFlags>),
     /// Run the MCP server on stdin and stdout, or over HTTP

@@ -134,7 +134,8 @@ pub(crate) struct BashFlags {
         "Kill the command after N seconds [default: {}] [maximum: {}]", bash::DEFAULT_TIMEOUT_SECS, bash::MAX_TIMEOUT_SECS
     ))]
     pub(crate) timeout_secs: Option<u64>,
-    /// Print at the end, and of long output only its start, its end, or half of each [default: all of it, at once]
+    /// Print at the end, and of long output only its start, its end, or half of each [default: print all output
+    /// while the command runs]
     #[arg(long, value_name = "PART", value_parser = one_of::<Keep>(Keep::NAMES))]
     pub(crate) keep: Option<Keep>,
     #[command(flatten)]

@@ -149,3 +149,19 @@ fn image_has_its_bytes_as_base64() {
         {"ok":true,"data":{"path":"dot.png","type":"image","mime_type":"image/png","bytes":70,"base64":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADUlEQVR4AQECAP3/AAAAAgABfgUN0gAAAABJRU5ErkJggg=="}}
     "#]].assert_eq(&eyelet(&tree, ["call", "read", r#"{"path":"dot.png"}"#]));
 }
+
+#[test]
+fn background_job_is_refused() {
+    let tree = TempTree::new("");
+    let refused = [r#""background":true"#, r#""on_timeout":"background""#].map(|argument| {
+        let arguments = format!(r#"{{"command":"touch made",{argument}}}"#);
+        eyelet(&tree, ["call", "bash", &arguments])
+    });
+    expect![[r#"
+        exit 1
+        --- stdout
+        {"ok":false,"error":{"code":"invalid_input","message":"background jobs are not available: a job belongs to a session, and this call has none"}}
+    "#]]
+    .assert_eq(&same(refused));
+    assert!(!tree.path().join("made").exists());
+}

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod bash;
+mod bash_live;
 mod call;
 mod clients;
 mod config;

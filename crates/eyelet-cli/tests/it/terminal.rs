@@ -178,6 +178,43 @@ fn control_characters_of_a_command_are_escaped() {
     .assert_eq(&on_a_terminal(command(&tree).args(["bash", script])));
 }
 
+#[test]
+fn character_in_two_parts_is_shown_whole() {
+    let tree = TempTree::new("");
+    let script = r"printf '\303'; sleep 0.1; printf '\251\377 \342\202'";
+    let shown = on_a_terminal(command(&tree).args(["bash", script]));
+    assert_eq!(shown, "é\u{fffd} \u{fffd}\n");
+}
+
+#[test]
+fn silent_command_shows_its_seconds_until_it_prints() {
+    let tree = TempTree::new("");
+    let (mut person, screen) = terminal();
+    let mut command = command(&tree);
+    command.args(["bash", "until [ -e go ]; do sleep 0.05; done; echo done"]);
+    command.stdout(screen.try_clone().unwrap()).stderr(screen);
+    let mut child = command.spawn().unwrap();
+    // Close this process's copies of the terminal, or the read below never ends.
+    drop(command);
+    let mut shown = Vec::new();
+    let mut buffer = [0; 64];
+    while !shown.ends_with(b" s") {
+        let count = person.read(&mut buffer).unwrap();
+        shown.extend_from_slice(&buffer[..count]);
+    }
+    tree.file("go", "");
+    // Without a writer, reading from a terminal fails.
+    let _ = person.read_to_end(&mut shown);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let shown = String::from_utf8(shown).unwrap();
+    let before = shown.strip_suffix("done\r\n").expect(&shown);
+    let seconds = before.trim_end_matches(['\r', ' ']);
+    let (_, last) = seconds.rsplit_once('\r').unwrap();
+    assert_eq!(before.strip_prefix(seconds), Some(&*format!("\r{:1$}\r", "", last.len())));
+    let count = last.strip_suffix(" s").unwrap().parse::<u64>();
+    assert!(count.is_ok_and(|count| count >= 2), "{shown:?}");
+}
+
 /// Starts the server on a terminal, sends Ctrl-D, and returns its stderr.
 fn banner(server: &mut Command) -> String {
     let (mut person, screen) = terminal();

@@ -26,6 +26,8 @@ fn invalid_command_line_is_reported_in_one_line() {
         &["read", ""],
         &["bash"],
         &["bash", "echo", "two"],
+        &["bash", "ls", "-la"],
+        &["bash", "ls", "--kep", "tail"],
         &["bash", "true", "--keep", "middle"],
         &["call"],
         &["call", "read"],
@@ -78,7 +80,11 @@ fn invalid_command_line_is_reported_in_one_line() {
         bash
           the following required arguments were not provided: <COMMAND>; usage: eyelet bash <COMMAND>
         bash echo two
-          unexpected argument 'two' found; usage: eyelet bash [OPTIONS] <COMMAND>
+          unexpected argument 'two' found; quote the command as one argument, such as eyelet bash 'ls -la'
+        bash ls -la
+          unexpected argument '-l' found; quote the command as one argument, such as eyelet bash 'ls -la'
+        bash ls --kep tail
+          unexpected argument '--kep' found; a similar argument exists: '--keep'; usage: eyelet bash --keep <PART> <COMMAND>
         bash true --keep middle
           invalid value 'middle' for '--keep <PART>' [possible values: head, tail, both]; see `--help`
         call

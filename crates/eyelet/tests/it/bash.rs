@@ -1,6 +1,7 @@
 //! `bash`: exit codes, the shown part of each stream, timeouts and cancelling.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use expect_test::expect;
@@ -330,6 +331,51 @@ fn a_cancelled_call_returns_the_output_so_far() {
     canceller.join().expect("it cancels");
     // The flag is still set.
     expect!["[cancelled; stdout empty; stderr empty]"].assert_eq(&text(&tree, &turn, &arguments));
+}
+
+#[test]
+fn live_output_gets_everything_in_parts_of_any_size() {
+    let tree = TempTree::new("");
+    let taken = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
+    let (live, calls) = (Arc::clone(&taken), AtomicUsize::new(0));
+    let live_turn = turn(&tree).with_live_output(move |kind, bytes| {
+        // Sometimes nothing, as a slow reader.
+        let most = [0, 1, 50_000][calls.fetch_add(1, Ordering::Relaxed) % 3].min(bytes.len());
+        live.lock().unwrap()[kind as usize].extend_from_slice(&bytes[..most]);
+        most
+    });
+    let script = "seq 200000; seq 100 >&2";
+    let report = run(&live_turn, script);
+    let numbers = |last| (1..=last).map(|number| format!("{number}\n")).collect::<String>();
+    let [stdout, stderr] = taken.lock().unwrap().clone();
+    assert!(stdout == numbers(200_000).as_bytes(), "{} bytes", stdout.len());
+    assert_eq!(String::from_utf8(stderr).unwrap(), numbers(100));
+    let usual = run(&turn(&tree), script);
+    assert_eq!((report.stdout.shown, report.stderr), (usual.stdout.shown, usual.stderr));
+}
+
+#[test]
+fn output_that_live_output_never_takes_ends_at_the_time_limit() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree).with_live_output(|_, _| 0);
+    let args = BashArgs { timeout_secs: Some(1), ..BashArgs::new("echo hello") };
+    let report = Bash.run(args, &turn).unwrap();
+    assert!(report.timed_out, "{report:?}");
+    assert_eq!((report.stdout.text(), report.stopped_with), ("hello\n", Some(0)));
+}
+
+#[test]
+fn interrupt_lets_the_command_end_by_itself() {
+    let tree = TempTree::new("");
+    let cancel = CancelFlag::default();
+    let flag = cancel.clone();
+    let turn = turn(&tree).with_cancel(cancel).with_live_output(move |_, bytes| {
+        flag.interrupt();
+        bytes.len()
+    });
+    let report = run(&turn, "trap 'echo bye; exit 5' INT; echo go; sleep 100");
+    assert_eq!((report.exit_code, report.cancelled), (5, false));
+    assert_eq!(report.stdout.text(), "go\nbye\n");
 }
 
 #[test]
