@@ -96,6 +96,10 @@ pub(crate) mod supervised_process {
             match *self {}
         }
 
+        pub(crate) fn ask_to_interrupt(&self) {
+            match *self {}
+        }
+
         pub(crate) fn has_ended(&mut self) -> Result<bool, Refusal> {
             match *self {}
         }
