@@ -21,7 +21,7 @@ impl CancelFlag {
         self.0.fetch_max(CANCELLED, Ordering::Release);
     }
 
-    /// Sends SIGINT once to the commands of the calls that hold this flag. The calls go on until the commands end;
+    /// Sends SIGINT once to the commands of the calls that hold this flag. The calls continue until the commands end;
     /// calls without a command, and commands that may become background jobs, ignore it.
     pub fn interrupt(&self) {
         self.0.fetch_max(INTERRUPTED, Ordering::Release);

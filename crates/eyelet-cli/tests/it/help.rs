@@ -229,14 +229,17 @@ fn help_of_bash() {
 
         Options:
               --timeout-secs <N>  Kill the command after N seconds [default: 120] [maximum: 600]
-              --keep <PART>       Print this part of long output: its start, its end, or half of each
-                                  [default: head] [possible values: head, tail, both]
+              --keep <PART>       Print at the end, and of long output only its start, its end, or half of
+                                  each [default: print all output while the command runs] [possible values:
+                                  head, tail, both]
               --json              Print the result as one line of JSON
           -h, --help              Print help
 
         Path and sandbox options: as above
 
-        Exit code: that of the command, 124 if it timed out, 125 if it could not run.
+        Ctrl-C interrupts the command; a second one, or three more seconds, kill it.
+        Exit code: that of the command, 128 + N if signal N killed it, 124 if it timed out, 125 if it could
+        not run.
     "#]].assert_eq(&help(&["bash"]));
 }
 
