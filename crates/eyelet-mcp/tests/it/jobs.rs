@@ -154,7 +154,8 @@ fn no_process_of_eight_jobs_outlives_the_server() {
             let mut server = Server::run(workspace.eyelet(flags).arg("mcp"));
             server.initialize("test", &json!({}));
             let marker = marker();
-            let command = format!("setsid sleep {marker} & (sleep {marker} &); sleep {marker}; true");
+            let command =
+                format!("setsid sleep {marker} & (sleep {marker} &); sleep {marker}; true");
             for _ in 0..8 {
                 server.send_call("bash", late(&command));
             }
@@ -228,8 +229,7 @@ fn progress_carries_the_last_line_of_output() {
         ),
         ("jobs", json!({"job": 1, "wait_secs": 4}), "17 bytes printed, ", " s: of the job"),
     ] {
-        let params =
-            json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": "p"}});
+        let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": "p"}});
         let id = server.send("tools/call", params);
         let report = server.message();
         assert_eq!(report["method"], "notifications/progress", "{report}");
