@@ -136,10 +136,7 @@ fn tools_list_matches_eyelet_tools() {
     }
     assert_eq!(
         printed[4]["annotations"],
-        json!({
-            "title": "Run a command", "readOnlyHint": false, "destructiveHint": true,
-            "idempotentHint": false, "openWorldHint": true
-        })
+        json!({"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true})
     );
     assert_eq!(printed[2]["annotations"]["readOnlyHint"], true);
     assert_eq!(printed[2]["annotations"]["openWorldHint"], false);

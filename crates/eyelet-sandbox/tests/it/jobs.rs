@@ -156,8 +156,8 @@ fn a_job_above_its_memory_limit_is_killed() {
     for flags in SUPERVISED {
         for form in ["text", "envelope"] {
             let workspace = Workspace::new("");
-            let mut eyelet = workspace.eyelet(&[flags, LIMIT, &["--reply", form]].concat());
-            let mut server = Server::run(eyelet.arg("mcp"));
+            let mut eyelet = workspace.eyelet(&[flags, LIMIT].concat());
+            let mut server = Server::run(eyelet.args(["mcp", "--reply", form]));
             server.initialize("test", &json!({}));
             server.text("bash", late(&command));
             fs::write(workspace.at("go"), "").unwrap();
