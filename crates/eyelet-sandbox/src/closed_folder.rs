@@ -1,4 +1,4 @@
-//! Folders that their owner may not read or enter, for example after `chmod 000`.
+//! Folders that a search cannot read: because their owner may not, for example after `chmod 000`, or because of an error.
 
 use std::fmt::Display;
 use std::fs::Metadata;
@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
 /// The owner's right to enter a folder.
@@ -43,6 +44,29 @@ pub(crate) fn is_closed(path: &Path) -> bool {
 /// Whether the system refused access.
 pub fn is_refused<T>(result: &io::Result<T>) -> bool {
     result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// Whether a search that gets this error may have missed something. Not if nothing is there, or if commands of this user
+/// cannot go there either.
+pub fn is_unexpected(error: &io::Error) -> bool {
+    const EXPECTED: [Errno; 8] = [
+        Errno::ACCESS,
+        Errno::LOOP,
+        Errno::NAMETOOLONG,
+        Errno::NOENT,
+        Errno::NOTCONN,
+        Errno::NOTDIR,
+        Errno::PERM,
+        Errno::STALE,
+    ];
+    Errno::from_io_error(error).is_none_or(|number| !EXPECTED.contains(&number))
+}
+
+/// The reason to refuse commands because of such an error.
+pub fn search_failed(at: impl Display, error: impl Display) -> String {
+    format!(
+        "cannot search {at} for repositories and denied files: {error}; run the command again later"
+    )
 }
 
 /// The reason to refuse commands because of a closed folder.

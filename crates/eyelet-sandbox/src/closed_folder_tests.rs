@@ -4,6 +4,16 @@ use std::os::unix::fs::PermissionsExt as _;
 use super::*;
 
 #[test]
+fn a_search_ignores_only_errors_of_paths_that_are_out_of_reach() {
+    let looked = |path: &str| is_unexpected(&fs::read_dir(path).unwrap_err());
+    assert!(!looked("/missing") && !looked("/dev/null/in/it"));
+    assert!(!looked(&format!("/{}", "x".repeat(300))));
+    for number in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::IO] {
+        assert!(is_unexpected(&number.into()), "{number:?}");
+    }
+}
+
+#[test]
 fn only_a_directory_of_this_user_counts_as_closed() {
     let folder = tempfile::tempdir().unwrap();
     let closed = folder.path().join("closed");

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::closed_folder::{closed_folder, is_refused};
+use crate::closed_folder::{closed_folder, is_refused, is_unexpected};
 
 /// No valid pointer to a folder of git is longer.
 const MAX_POINTER_BYTES: u64 = 65_536;
@@ -18,6 +18,8 @@ pub struct GitFolders {
     pub found: Vec<PathBuf>,
     /// Folders of this user that could not be searched (see [`closed_folder`]).
     pub closed: Vec<PathBuf>,
+    /// A folder that could not be searched for another reason, and the reason.
+    pub failed: Option<(PathBuf, String)>,
 }
 
 /// The folders of git inside `folder`, which is a `.git` folder or a bare repository: those of submodules and of
@@ -27,13 +29,19 @@ pub fn git_folders(folder: &Path) -> GitFolders {
     let mut todo = vec![folder.to_owned()];
     while let Some(folder) = todo.pop() {
         let worktrees = git.folders_in(&folder.join("worktrees"));
-        git.found.extend(worktrees.into_iter().filter(|worktree| is_used(worktree)));
+        for worktree in worktrees.into_iter().filter(|worktree| is_used(worktree)) {
+            git.found.push(worktree.clone());
+            // A linked worktree has submodules of its own.
+            todo.push(worktree);
+        }
         let mut modules = git.folders_in(&folder.join("modules"));
         while let Some(module) = modules.pop() {
             let head = module.join("HEAD");
             let found = head.symlink_metadata();
             if is_refused(&found) {
                 git.closed.extend(closed_folder(&head));
+            } else if let Some(error) = found.as_ref().err().filter(|error| is_unexpected(error)) {
+                git.failed = Some((head, error.to_string()));
             } else if found.is_ok() {
                 git.found.push(module.clone());
                 todo.push(module);
@@ -52,16 +60,31 @@ impl GitFolders {
         if is_refused(&entries) {
             self.closed.extend(closed_folder(folder));
         }
-        let entries = entries.into_iter().flatten().filter_map(Result::ok);
-        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        folders.map(|entry| entry.path()).collect()
+        let mut folders = Vec::new();
+        let read = entries.and_then(|entries| {
+            for entry in entries {
+                let entry = entry?;
+                if entry.file_type()?.is_dir() {
+                    folders.push(entry.path());
+                }
+            }
+            Ok(())
+        });
+        if let Some(error) = read.err().filter(is_unexpected) {
+            self.failed = Some((folder.to_owned(), error.to_string()));
+        }
+        folders
     }
 }
 
 /// Whether a work tree points to this folder.
 fn is_used(worktree: &Path) -> bool {
-    let back = pointed_folder(&worktree.join("gitdir")).ok().flatten();
-    let back = back.and_then(|git| pointed_folder(&git).ok().flatten());
+    let back = pointed_folder(&worktree.join("gitdir")).and_then(|git| match git {
+        Some(git) => pointed_folder(&git),
+        None => Ok(None),
+    });
+    // If it cannot be found out, it counts as used.
+    let Ok(back) = back else { return true };
     let own = fs::canonicalize(worktree).ok();
     own.is_some() && back.and_then(|back| fs::canonicalize(back).ok()) == own
 }

@@ -46,7 +46,7 @@ mod supervisor;
 #[cfg(target_os = "linux")]
 mod watch_handle;
 
-pub use closed_folder::{cannot_search, closed_folder, is_refused};
+pub use closed_folder::{cannot_search, closed_folder, is_refused, is_unexpected, search_failed};
 pub use git_folders::{GitFolders, git_folders};
 pub use linked_worktree::linked_worktree;
 pub use machine::{Gap, Machine};

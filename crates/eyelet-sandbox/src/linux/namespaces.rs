@@ -30,9 +30,12 @@ use super::setup_failure::SetupFailure;
 use super::sys;
 use super::tmp_paths::{TMP, TmpPaths};
 use super::worktree_mounts::WorktreeMounts;
+use crate::memory_limit::MemoryLimit;
 use crate::request::{Place, Policy, SandboxRequest, Tier};
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+/// How much of the memory files in `/dev/shm` may take, as on most systems.
+const MAX_SHM_PERCENT: u8 = 50;
 
 /// The `clone` flags of the namespaces of a command. The network namespace belongs to the session.
 pub(super) fn clone_flags() -> libc::c_int {
@@ -111,7 +114,7 @@ pub(super) fn enter(request: &SandboxRequest, mounts: &Mounts) -> Result<(), Set
         spill.restrict(everything | libc::MOUNT_ATTR_NOEXEC)?;
         spill.attach(&layout)?;
     }
-    mount_dev(&devices)?;
+    mount_dev(&devices, request.memory)?;
     mount_proc()?;
     let hidden = request.hidden.iter().map(|path| denied(&layout.inside(&path.0)));
     // A missing path, or one that another user has closed, needs no cover.
@@ -156,8 +159,9 @@ fn mount_new(
     mount(kind, target, kind, flags, options.as_c_str()).map_err(SetupFailure::at(failed()))
 }
 
-/// Mounts a private `/dev` that has only the harmless devices.
-fn mount_dev(devices: &[(&str, OwnedFd)]) -> Result<(), SetupFailure> {
+/// Mounts a private `/dev` that has only the harmless devices. Files in `/dev/shm` are memory that the limit does not count
+/// if no process maps it.
+fn mount_dev(devices: &[(&str, OwnedFd)], memory: MemoryLimit) -> Result<(), SetupFailure> {
     let failed = || SetupFailure::at("cannot set up /dev");
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_new("tmpfs", "/dev", flags, "mode=0755,size=64k")?;
@@ -178,7 +182,11 @@ fn mount_dev(devices: &[(&str, OwnedFd)]) -> Result<(), SetupFailure> {
     fs::create_dir("/dev/shm").map_err(failed())?;
     fs::create_dir("/dev/pts").map_err(failed())?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    mount_new("tmpfs", "/dev/shm", flags, "mode=1777")?;
+    let size = match memory {
+        MemoryLimit::Bytes(bytes) => bytes.to_string(),
+        MemoryLimit::Percent(percent) => format!("{}%", percent.min(MAX_SHM_PERCENT)),
+    };
+    mount_new("tmpfs", "/dev/shm", flags, &format!("mode=1777,size={size}"))?;
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_new("devpts", "/dev/pts", flags, "newinstance,ptmxmode=0666,mode=0620")?;
     sys::add_mount_attributes(CWD, c"/dev", 0, READ_ONLY).map_err(failed())

@@ -5,8 +5,9 @@ use std::fs;
 use eyelet::Tool as _;
 use eyelet::tools::{Bash, BashArgs};
 use eyelet_sandbox::Tier;
+use testkit::workspace::{SECOND, TIERS, Workspace};
 
-use crate::planted_settings::{BOTH, repositories, run, user_git};
+use crate::planted_settings::{BOTH, has_plant, repositories, run, user_git};
 use crate::supervision::session;
 
 /// A path of 1,900 folders, deeper than the number of files that a process may open.
@@ -80,7 +81,7 @@ fn renamed_folders_in_renamed_folders_are_moved_back() {
                       echo evil >> w/x/y/z/.git/config; true";
         let report = run(&session(&workspace, tier), attack);
         assert!(workspace.at("a/b/c/d/.git/HEAD").exists(), "{tier:?} {report:?}");
-        assert!(!crate::planted_settings::has_plant(&workspace, "a/b/c/d/.git"), "{tier:?}");
+        assert!(!has_plant(&workspace, "a/b/c/d/.git"), "{tier:?}");
     }
 }
 
@@ -93,7 +94,71 @@ fn a_repository_that_a_command_broke_stays_protected_in_the_next_session() {
         let plant = "echo evil >> mirror.git/config; echo evil > mirror.git/hooks/pre-commit; \
                      mv mirror.git/H mirror.git/HEAD";
         run(&session(&workspace, tier), plant);
-        assert!(!crate::planted_settings::has_plant(&workspace, "mirror.git"), "{tier:?}");
+        assert!(!has_plant(&workspace, "mirror.git"), "{tier:?}");
+    }
+}
+
+/// Python that moves a directory `sub` to the end of a path that is longer than the system accepts, and back.
+const MOVE_DEEP: &str = "
+import os, sys
+here = os.open('.', os.O_RDONLY)
+for _ in range(60):
+    os.makedirs('x' * 100, exist_ok=True)
+    os.chdir('x' * 100)
+there = os.open('.', os.O_RDONLY)
+try:
+    if sys.argv[1] == 'away': os.rename('sub', 'sub', src_dir_fd=here, dst_dir_fd=there)
+    else:
+        open('sub/.git/config', 'a').write('evil')
+        os.mkdir('sub/.vscode')
+        open('sub/.vscode/tasks.json', 'w').write('evil')
+        os.rename('sub', 'sub', src_dir_fd=there, dst_dir_fd=here)
+except OSError: pass
+";
+
+#[test]
+fn a_repository_that_a_command_moved_out_of_reach_stays_protected_in_the_next_session() {
+    if testkit::lacks("python3") {
+        return;
+    }
+    for tier in TIERS {
+        let workspace = Workspace::new("");
+        user_git(&workspace, &["init", "-q", "sub"]);
+        fs::write(workspace.at("deep.py"), MOVE_DEEP).unwrap();
+        workspace.data(tier, "python3 deep.py away");
+        workspace.data(tier, "true");
+        let data = workspace.data(tier, "python3 deep.py back");
+        assert!(!has_plant(&workspace, "sub/.git"), "{tier:?} {data}");
+        assert!(!workspace.at("sub/.vscode").exists(), "{tier:?} {data}");
+        fs::remove_file(workspace.at("deep.py")).unwrap();
+    }
+}
+
+#[test]
+fn a_repository_that_a_command_moved_to_its_caches_is_moved_back() {
+    // In the first tier, the caches are another mount: `mv` copies it.
+    let workspace = Workspace::new("");
+    user_git(&workspace, &["init", "-q", "sub"]);
+    let data = workspace.data(SECOND, "mkdir -p $NPM_CONFIG_CACHE; mv sub $NPM_CONFIG_CACHE/sub");
+    assert!(workspace.at("sub/.git/HEAD").exists(), "{data}");
+}
+
+#[test]
+fn another_repository_in_the_place_of_a_moved_one_has_no_plant() {
+    if testkit::lacks("python3") {
+        return;
+    }
+    // Exchanges both at once: there is no time to move it back before.
+    let attack = "cp -r sub/.git other; echo evil >> other/config; \
+                  python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100, b'sub/.git', -100, b'other', 2)\"";
+    for tier in BOTH {
+        let workspace = repositories();
+        let report = run(&session(&workspace, tier), attack);
+        assert!(!has_plant(&workspace, "sub/.git"), "{tier:?} {report:?}");
+        // It was restored where it stood, before the search for the moved one.
+        assert!(!has_plant(&workspace, "sub/.git.eyelet-conflict"), "{tier:?} {report:?}");
+        let is_moved_away = workspace.at("sub/.git.eyelet-conflict").exists();
+        assert_eq!(is_moved_away, tier == Tier::Landlock, "{report:?}");
     }
 }
 

@@ -190,6 +190,26 @@ fn everything_else_of_the_repository_outside_is_protected() {
     }
 }
 
+#[test]
+fn submodules_of_a_linked_worktree_outside_are_protected() {
+    for tier in TIERS {
+        let workspace = Workspace::new("");
+        let main = repository(workspace.tree.path());
+        let seed = repository(&workspace.outside().join("seed"));
+        let seed = seed.to_str().unwrap();
+        let file = ["-c", "protocol.file.allow=always"];
+        git(&main, &[&file[..], &["submodule", "--quiet", "add", seed, "m"]].concat());
+        git(&main, &["commit", "-qm", "submodule"]);
+        let linked = workspace.outside().join("linked");
+        link(&main, &linked);
+        git(&linked, &[&file[..], &["submodule", "--quiet", "update", "--init"]].concat());
+        let module = main.join(".git/worktrees/linked/modules/m");
+        let data = workspace.data(tier, &format!("echo evil >> {}/config", module.display()));
+        let config = fs::read_to_string(module.join("config")).unwrap();
+        assert!(!config.contains("evil"), "{tier:?} {data}");
+    }
+}
+
 /// Whether a command can write to the objects of this repository.
 fn can_write(workspace: &Workspace, tier: &[&str], common: &Path) -> bool {
     let write = format!("echo x > {}/objects/plant", common.display());

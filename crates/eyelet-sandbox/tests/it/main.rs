@@ -12,6 +12,8 @@ mod broken_places;
 #[cfg(target_os = "linux")]
 mod closed_directories;
 #[cfg(target_os = "linux")]
+mod closed_store;
+#[cfg(target_os = "linux")]
 mod containers;
 #[cfg(target_os = "linux")]
 mod crashes;

@@ -87,6 +87,15 @@ fn shared_memory_counts() {
 }
 
 #[test]
+fn files_in_memory_that_nobody_maps_are_limited() {
+    let workspace = Workspace::new("");
+    let flags = [FIRST, LIMIT].concat();
+    let data = workspace
+        .data(&flags, "head -c 400000000 /dev/zero > /dev/shm/file; stat -c %s /dev/shm/file");
+    assert_eq!(data["stdout"], format!("{}\n", 200 << 20), "{data}");
+}
+
+#[test]
 fn the_page_cache_does_not_count() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {

@@ -22,6 +22,8 @@ fn a_plant_is_removed_while_the_command_runs() {
             (".git/config", "echo evil >> .git/config"),
             (".git/config", "cp .git/config c; echo evil >> c; mv -f c .git/config"),
             (".git/hooks/pre-commit", "echo evil > .git/hooks/pre-commit"),
+            (".git/remotes/origin", "mkdir .git/remotes; echo evil > .git/remotes/origin"),
+            (".git/branches/main", "mkdir -p .git/branches; echo evil > .git/branches/main"),
             (".mcp.json", "echo evil > .mcp.json"),
             (".cargo/config.toml", "mkdir -p .cargo; echo evil > .cargo/config.toml"),
             (".claude/a/b", "mkdir -p .claude/a; echo evil > .claude/a/b"),

@@ -91,10 +91,9 @@ impl Check<'_> {
         match self.store.load(self.lock, &place.path.0) {
             Ok(Some(record)) => {
                 let mut now = record.clone();
-                if self.folders(place, &mut now) == Searched::NotYet {
-                    return;
-                }
-                self.objects(place, &mut now);
+                let searched = self.folders(place, &mut now);
+                // Until a moved folder is found, another one in its place must have no plant either.
+                self.objects(place, &mut now, searched);
                 if now.is_changed_from(&record) && self.store.save(self.lock, &now).is_err() {
                     self.report(&place.path.0, Fate::Failed);
                 }
@@ -124,12 +123,14 @@ impl Check<'_> {
         Searched::All
     }
 
-    fn objects(&mut self, place: &Place, record: &mut Record) {
+    fn objects(&mut self, place: &Place, record: &mut Record, searched: Searched) {
         let folder = match folders::open_for_owner(&place.root.0, &place.path.0) {
             Ok(folder) => folder,
             Err(_) => return self.report(&place.path.0, Fate::Failed),
         };
-        record.is_removed = folder.is_none();
+        if searched == Searched::All {
+            record.is_removed = folder.is_none();
+        }
         let Some(folder) = folder else { return };
         for below in &place.objects {
             let Some(recorded) = record.object(&below.0).cloned() else { continue };

@@ -8,8 +8,12 @@ use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat, openat, openat2, statat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, openat, openat2, statat,
+};
 use rustix::io::Errno;
+
+use crate::closed_folder::closed_folder;
 
 pub(super) const FOLDER: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -31,15 +35,44 @@ pub(super) fn open(path: &Path) -> io::Result<Option<OwnedFd>> {
     Err(Errno::AGAIN.into())
 }
 
+/// The folder at `path`, which is a root. The way to it is opened for its owner.
+pub(super) fn open_root(path: &Path) -> io::Result<Option<OwnedFd>> {
+    match open(path) {
+        Err(error) if is_refused(&error) && open_way(path) => open(path),
+        opened => opened,
+    }
+}
+
+/// Opens the folders on the way to `path` that their owner may not enter, for him: in the second tier, commands can close
+/// any folder of this user. Returns whether there was one.
+pub(super) fn open_way(path: &Path) -> bool {
+    let mut has_opened = false;
+    while let Some(closed) = closed_folder(path) {
+        let Ok(found) = closed.metadata() else { break };
+        let mode = found.permissions().mode() & 0o7777;
+        let is_open = mode & 0o700 == 0o700;
+        if is_open
+            || std::fs::set_permissions(&closed, Permissions::from_mode(mode | 0o700)).is_err()
+        {
+            break;
+        }
+        has_opened = true;
+    }
+    has_opened
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
+
 /// The folder at `path`. Folders from `root` on that their owner may not enter are opened for him.
 pub(super) fn open_for_owner(root: &Path, path: &Path) -> io::Result<Option<OwnedFd>> {
     match open(path) {
         // The record may have folders outside the root, from a command with another root.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.starts_with(root) => {
-        }
+        Err(error) if is_refused(&error) && path.starts_with(root) => {}
         opened => return opened,
     }
-    let Some(mut here) = open(root)? else { return Ok(None) };
+    let Some(mut here) = open_root(root)? else { return Ok(None) };
     make_accessible(&here);
     for step in path.strip_prefix(root).into_iter().flat_map(Path::components) {
         match enter(&here, step.as_os_str())? {
@@ -86,17 +119,28 @@ pub(super) fn identity(folder: impl AsFd) -> io::Result<Identity> {
 
 /// The names in a folder.
 pub(super) fn names(folder: impl AsFd) -> io::Result<Vec<OsString>> {
+    let mut names = names_with(folder, |_| true)?;
+    names.sort();
+    Ok(names)
+}
+
+/// The names of the folders in a folder, and of what the file system does not tell from a folder.
+pub(super) fn names_of_folders(folder: impl AsFd) -> io::Result<Vec<OsString>> {
+    names_with(folder, |kind| matches!(kind, FileType::Directory | FileType::Unknown))
+}
+
+fn names_with(folder: impl AsFd, is_meant: fn(FileType) -> bool) -> io::Result<Vec<OsString>> {
     use std::os::unix::ffi::OsStringExt as _;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let handle = openat(folder, c".", flags, Mode::empty())?;
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::new(handle)? {
-        let name = entry?.file_name().to_bytes().to_vec();
-        if !matches!(name.as_slice(), b"." | b"..") {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes().to_vec();
+        if is_meant(entry.file_type()) && !matches!(name.as_slice(), b"." | b"..") {
             names.push(OsString::from_vec(name));
         }
     }
-    names.sort();
     Ok(names)
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::folders::{self, Identity};
 use super::places::Place;
-use super::store::{Lock, Store, is_missing, private_file};
+use super::store::{Lock, Store, is_missing, open_file, private_file};
 use crate::linux::file_id::FileId;
 use crate::message::Reverted;
 use crate::request::{RawPath, Tier};
@@ -22,8 +22,8 @@ pub(super) struct Mark {
     pub(super) roots: Vec<RawPath>,
     /// The roots' device and inode numbers.
     pub(super) identities: Vec<Identity>,
-    /// The folder with the private temp directory.
-    pub(super) temp: Option<RawPath>,
+    /// The folders outside the roots to which the command can move something: its temp directory and caches.
+    pub(super) elsewhere: Vec<RawPath>,
     pub(super) tier: Tier,
     pub(super) places: Vec<Place>,
     /// What was mounted read-only before the command started, ordered by path: it could never write to these files.
@@ -36,7 +36,8 @@ impl Mark {
     /// Whether this root is still the same folder.
     pub(super) fn has_root(&self, root: &Path) -> bool {
         let known = self.roots.iter().zip(&self.identities).find(|(own, _)| own.0 == root);
-        let now = folders::open(root).ok().flatten().and_then(|now| folders::identity(now).ok());
+        let now = folders::open_root(root).ok().flatten();
+        let now = now.and_then(|now| folders::identity(now).ok());
         known.is_some_and(|(_, known)| now == Some(*known))
     }
 
@@ -92,7 +93,7 @@ impl Store {
             if own == Some(&path) {
                 continue;
             }
-            let mut file = match private_file().read(true).open(&path) {
+            let mut file = match open_file(&path, private_file().read(true)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 file => file?,
             };
@@ -166,7 +167,7 @@ enum Note {
 
 fn append(mark: &Path, note: &Note) -> io::Result<()> {
     let text = serde_json::to_vec(note)?;
-    let mut file = private_file().append(true).open(mark)?;
+    let mut file = open_file(mark, private_file().append(true))?;
     file.write_all(&[&text, b"\n".as_slice()].concat())
 }
 
@@ -192,7 +193,9 @@ impl MarkFile {
 
     /// Everything that is noted in the mark, also by other processes.
     pub(super) fn notes(&self) -> io::Result<Notes> {
-        Ok(Notes::new(&fs::read(&self.path)?))
+        let mut text = Vec::new();
+        open_file(&self.path, private_file().read(true))?.read_to_end(&mut text)?;
+        Ok(Notes::new(&text))
     }
 
     pub(super) fn note_reverted(&self, reverted: &Reverted) -> io::Result<()> {

@@ -22,12 +22,13 @@ mod recorder;
 mod recover;
 mod replaced;
 mod restore;
+mod start;
 mod store;
 mod users_changes;
 mod watch;
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -37,8 +38,6 @@ use self::marks::{Mark, MarkFile, ask_to_kill};
 use self::moved::Search;
 use self::places::Place;
 pub(super) use self::recorder::Mounts;
-use self::recorder::Recorder;
-use self::recover::{Recovered, recover};
 pub(super) use self::replaced::init_gone;
 use self::replaced::{Mount, ReplacedFiles};
 use self::store::Store;
@@ -46,13 +45,14 @@ use self::users_changes::{UsersChanges, tops};
 use self::watch::{Event, Watch};
 use crate::linux::file_id::{FileId, look};
 use crate::message::{Fate, Reverted};
-use crate::request::{RawPath, SandboxRequest, Tier};
+use crate::request::RawPath;
 
-/// How long another command may take to be rid of its changes before this one is refused.
-const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often to look for moved folders: one in another that was moved, too, is found later.
 const MAX_SEARCHES: usize = 8;
-const SETTLE_INTERVAL: Duration = Duration::from_millis(5);
+/// How long to look for moved folders when no command waits for it.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to look for them at a time while the command runs: other paths have to be restored, too.
+const SEARCH_PART: Duration = Duration::from_millis(50);
 /// How often paths are checked whose changes may not be reported.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -77,108 +77,15 @@ pub(super) struct Protection {
     events: Vec<Event>,
     /// Files that were replaced since the command started.
     replaced: ReplacedFiles,
+    /// The search for moved folders, and where they can be.
+    search: Search,
+    tops: Vec<PathBuf>,
     /// When to look for changes that are not reported: writes to the memory of a mapped file, or by another name of
     /// the file. In the first tier, only to files that were replaced. Also changes in folders that their owner may not read.
     check_at: Option<Instant>,
 }
 
 impl Protection {
-    /// Records the protected paths, and marks this command as running.
-    ///
-    /// `inotify` is the caller's instance, if there is one.
-    pub(super) fn start(
-        request: &SandboxRequest,
-        tier: Tier,
-        inotify: Option<&OwnedFd>,
-    ) -> io::Result<Self> {
-        let store = Store::open()?;
-        let until = Instant::now() + SETTLE_TIMEOUT;
-        let mut reverted = Vec::new();
-        let mut mark = Mark {
-            roots: request.tops(tier).map(|top| RawPath::from(&top.path)).collect(),
-            identities: request.tops(tier).map(|top| top.identity).collect(),
-            temp: request.private_temp.as_ref().map(|temp| RawPath::from(&temp.path)),
-            tier,
-            places: Vec::new(),
-            mounted: Vec::new(),
-            replaced: Vec::new(),
-        };
-        let mut search = Search::default();
-        let mut searches = 0;
-        loop {
-            let lock = store.lock()?;
-            let Recovered { marks, tops } =
-                recover(&store, &lock, &mark, &mut reverted, &mut search)?;
-            if !search.is_complete() {
-                drop(lock);
-                searches += 1;
-                if searches > MAX_SEARCHES {
-                    return Err(moves_again());
-                }
-                search.search(&tops);
-                continue;
-            }
-            let mut recorder = Recorder {
-                store: &store,
-                lock: &lock,
-                marks: &marks,
-                tier,
-                mounts: Mounts::default(),
-                unsettled: None,
-            };
-            let known = recorder.known_repositories(request)?;
-            let mut places = places::of(request, tier, &known)?;
-            places.extend(recorder.removed_places(request)?);
-            places.sort_by_key(|place| place.path.0.components().count());
-            for place in &places {
-                recorder.record(place, &places)?;
-            }
-            if let Some(path) = recorder.unsettled {
-                // The supervisor of the other command restores it.
-                drop(lock);
-                if Instant::now() >= until {
-                    let path = path.display();
-                    return Err(io::Error::other(format!(
-                        "{path}: another command has changed it"
-                    )));
-                }
-                std::thread::sleep(SETTLE_INTERVAL);
-                continue;
-            }
-            let mounts = recorder.mounts;
-            mark.places = places;
-            if tier == Tier::Namespaces {
-                let mounted = mounts.read_only.iter();
-                mark.mounted = mounted.map(|(path, id)| (path.into(), *id)).collect();
-                mark.replaced = mounts.writable.iter().map(RawPath::from).collect();
-            }
-            let is_unreported = tier == Tier::Landlock || !mark.replaced.is_empty();
-            if marks.iter().any(|other| mark.writable_of(other).next().is_some()) {
-                store.note_writable(&lock, &mark)?;
-            }
-            let file = store.create_mark(&lock, &mark)?;
-            drop(lock);
-            let watch = watch(&file, &mark, inotify).inspect_err(|_| {
-                let _ = file.remove();
-            })?;
-            let mut protection = Protection {
-                store,
-                mark,
-                file,
-                watch,
-                reverted,
-                noted: 0,
-                told: 0,
-                mounts,
-                events: Vec::new(),
-                replaced: ReplacedFiles::default(),
-                check_at: is_unreported.then(|| Instant::now() + CHECK_INTERVAL),
-            };
-            protection.check_if_incomplete();
-            return Ok(protection);
-        }
-    }
-
     pub(super) fn mounts(&self) -> &Mounts {
         &self.mounts
     }
@@ -203,6 +110,9 @@ impl Protection {
 
     /// When to check the protected paths even if no change was reported.
     pub(super) fn next_check(&self) -> Option<Duration> {
+        if !self.search.is_complete() {
+            return Some(Duration::ZERO);
+        }
         self.check_at.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
@@ -247,7 +157,7 @@ impl Protection {
             };
             events.as_ref().is_none_or(|events| events.iter().any(is_near))
         };
-        let is_due = self.is_due();
+        let is_due = self.is_due() || self.search_for_a_while();
         let places = self.mark.places.iter().filter(|place| is_due || is_near(place));
         let places: Vec<_> = places.cloned().collect();
         if places.is_empty() {
@@ -258,6 +168,10 @@ impl Protection {
         }
         let reported = self.reverted.len();
         let kept_changing = self.check(&places, mount)?;
+        if is_due && self.search.is_complete() {
+            // They may be moved to where others were found.
+            self.search.forget();
+        }
         if self.reverted.len() > reported {
             for place in &places {
                 self.watch.add(place)?;
@@ -292,7 +206,7 @@ impl Protection {
         };
         let _ =
             self.replaced.mount_again(&mut self.mark, &self.file, events.as_deref(), &mut mount);
-        let checked = self.check(&places, &mut mount);
+        let checked = self.check_to_the_end(&places, &mut mount);
         self.watch.clear();
         for reverted in &mut self.reverted {
             // Both copies stay if this fails.
@@ -307,10 +221,10 @@ impl Protection {
         let has_failed = |reverted: &Reverted| reverted.fate == Fate::Failed;
         match checked {
             // The next command tries again if something failed.
-            Ok(_) if !self.reverted.iter().any(has_failed) => {
+            Ok(()) if !self.reverted.iter().any(has_failed) => {
                 let _ = self.file.remove();
             }
-            Ok(_) => {}
+            Ok(()) => {}
             Err(_) => {
                 let unseen = |root: &RawPath| Reverted { path: root.clone(), fate: Fate::Unseen };
                 self.reverted.extend(self.mark.roots.iter().map(unseen));
@@ -329,32 +243,37 @@ impl Protection {
         }
     }
 
-    fn check(&mut self, places: &[Place], mount: Mount<'_>) -> io::Result<Option<PathBuf>> {
-        let mut search = Search::default();
-        let mut kept_changing = None;
+    /// Continues the search for moved folders. Returns true if it has ended.
+    fn search_for_a_while(&mut self) -> bool {
+        if self.search.is_complete() {
+            return false;
+        }
+        self.search.search(&self.tops, Instant::now() + SEARCH_PART);
+        self.search.is_complete()
+    }
+
+    /// Checks until no moved folder has to be looked for.
+    fn check_to_the_end(&mut self, places: &[Place], mount: Mount<'_>) -> io::Result<()> {
+        // Where something was found while the command ran may be wrong by now.
+        self.search.forget();
+        let until = Instant::now() + SEARCH_TIMEOUT;
         for _ in 0..MAX_SEARCHES {
-            let (path, tops) = self.check_once(places, mount, &mut search)?;
-            kept_changing = kept_changing.or(path);
-            if search.is_complete() {
-                return Ok(kept_changing);
+            self.check(places, mount)?;
+            if self.search.is_complete() {
+                return Ok(());
             }
-            search.search(&tops);
+            self.search.search_once(&self.tops, until);
         }
         Err(moves_again())
     }
 
-    /// Checks under the lock. Also returns where moved folders can be.
-    fn check_once(
-        &mut self,
-        places: &[Place],
-        mount: Mount<'_>,
-        search: &mut Search,
-    ) -> io::Result<(Option<PathBuf>, Vec<PathBuf>)> {
+    /// Checks under the lock. Returns the path for which the command has to be killed.
+    fn check(&mut self, places: &[Place], mount: Mount<'_>) -> io::Result<Option<PathBuf>> {
         let lock = self.store.lock()?;
         let found = self.store.marks(&lock, Some(&self.file.path))?;
         let (paths, others): (Vec<_>, Vec<_>) =
             found.into_iter().map(|found| (found.path, found.mark)).unzip();
-        let tops = tops(others.iter().chain([&self.mark]));
+        self.tops = tops(others.iter().chain([&self.mark]));
         let mut judge = UsersChanges {
             own: &mut self.mark,
             file: &self.file,
@@ -367,7 +286,7 @@ impl Protection {
         let mut check = Check {
             store: &self.store,
             lock: &lock,
-            search,
+            search: &mut self.search,
             judge: &mut judge,
             reverted: std::mem::take(&mut self.reverted),
             kept_changing: None,
@@ -388,18 +307,10 @@ impl Protection {
                 ask_to_kill(mark, path)?;
             }
         }
-        Ok((kept_changing, tops))
+        Ok(kept_changing)
     }
 }
 
 fn moves_again() -> io::Error {
     io::Error::other("protected directories were moved during each search for them")
-}
-
-fn watch(file: &MarkFile, mark: &Mark, inotify: Option<&OwnedFd>) -> io::Result<Watch> {
-    let mut watch = Watch::new(&file.path, inotify)?;
-    for place in &mark.places {
-        watch.add(place)?;
-    }
-    Ok(watch)
 }

@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use rustix::fs::{Mode, RenameFlags, renameat_with};
 use rustix::process::geteuid;
@@ -16,13 +17,19 @@ use super::conflicts::{conflict_name, set_aside};
 use super::folders::{self, Identity};
 use super::restore::Replaced;
 
-/// Looks for moved folders. That may take long, so it happens without the store's lock: a check that misses a folder
-/// notes it here, and is repeated after the search.
+/// Looks for moved folders. That may take long, so it happens without the store's lock, and in parts while a command runs:
+/// a check that misses a folder notes it here, and is repeated after the search.
 #[derive(Default)]
 pub(super) struct Search {
+    /// What is looked for.
     wanted: Vec<Identity>,
+    /// What was missed since the search began.
+    next: Vec<Identity>,
     /// What was found, and in which top; none if there is no such folder.
     found: HashMap<Identity, Option<(PathBuf, PathBuf)>>,
+    /// The folders that are left to search, and in which top they are.
+    todo: Vec<(PathBuf, PathBuf)>,
+    opened: Vec<Opened>,
 }
 
 /// Whether every moved folder of a place was looked for.
@@ -81,7 +88,7 @@ pub(super) fn put_back(
 /// Creates the folders from `root` to `path`.
 pub(super) fn create_path(root: &Path, path: &Path) -> io::Result<OwnedFd> {
     let missing = || io::Error::from(io::ErrorKind::NotFound);
-    let mut here = folders::open(root)?.ok_or_else(missing)?;
+    let mut here = folders::open_root(root)?.ok_or_else(missing)?;
     for step in path.strip_prefix(root).map_err(io::Error::other)?.components() {
         folders::make_accessible(&here);
         here = folders::enter_or_create(&here, step.as_os_str(), Mode::from_raw_mode(0o755))?;
@@ -92,11 +99,11 @@ pub(super) fn create_path(root: &Path, path: &Path) -> io::Result<OwnedFd> {
 impl Search {
     /// Whether this folder has to be looked for.
     pub(super) fn is_wanted(&self, identity: Identity) -> bool {
-        self.wanted.contains(&identity)
+        self.wanted.contains(&identity) || self.next.contains(&identity)
     }
 
     pub(super) fn is_complete(&self) -> bool {
-        self.wanted.is_empty()
+        self.wanted.is_empty() && self.next.is_empty()
     }
 
     /// The folder that holds the one with this identity, and its name there. Fails if nobody has looked for it yet, or
@@ -117,39 +124,74 @@ impl Search {
             None => {}
         }
         if !self.is_wanted(identity) {
-            self.wanted.push(identity);
+            self.next.push(identity);
         }
         Err(io::ErrorKind::WouldBlock.into())
     }
 
-    /// Looks for all wanted folders in the roots and temp folders of the commands.
-    pub(super) fn search(&mut self, tops: &[PathBuf]) {
-        let mut wanted = std::mem::take(&mut self.wanted);
-        self.found.extend(wanted.iter().map(|identity| (*identity, None)));
-        let mut opened = Vec::new();
-        let mut todo: Vec<_> = tops.iter().map(|top| (top.clone(), top)).collect();
-        while let Some((path, top)) = todo.pop().filter(|_| !wanted.is_empty()) {
-            // What cannot be entered counts as removed: its record stays.
-            let Ok(Some(folder)) = folders::open(&path) else { continue };
-            opened.extend(Opened::new(&path, &folder).ok().flatten());
-            let Ok(names) = folders::names(&folder) else { continue };
-            for name in names {
-                let Ok(Some(found)) = folders::look(&folder, &name) else { continue };
-                let identity = (found.st_dev, found.st_ino);
-                if let Some(index) = wanted.iter().position(|wanted| *wanted == identity) {
-                    wanted.swap_remove(index);
-                    self.found.insert(identity, Some((path.join(&name), top.clone())));
-                }
-                let kind = rustix::fs::FileType::from_raw_mode(found.st_mode);
-                if kind == rustix::fs::FileType::Directory {
-                    todo.push((path.join(name), top));
+    /// Looks for all wanted folders in `tops`, until this time.
+    pub(super) fn search(&mut self, tops: &[PathBuf], until: Instant) {
+        while !self.is_complete() {
+            if self.wanted.is_empty() {
+                self.wanted = std::mem::take(&mut self.next);
+                self.todo = tops.iter().map(|top| (top.clone(), top.clone())).collect();
+            }
+            while let Some((path, top)) = self.todo.pop().filter(|_| !self.wanted.is_empty()) {
+                self.look_in(path, top);
+                if Instant::now() >= until && !self.wanted.is_empty() {
+                    return;
                 }
             }
+            self.end();
+        }
+    }
+
+    /// Looks for all wanted folders in `tops`; gives up at this time.
+    pub(super) fn search_once(&mut self, tops: &[PathBuf], until: Instant) {
+        self.search(tops, until);
+        if !self.is_complete() {
+            self.give_up();
+        }
+    }
+
+    /// What was not found until now counts as removed: its record stays.
+    fn give_up(&mut self) {
+        let next = std::mem::take(&mut self.next);
+        self.wanted.extend(next);
+        self.end();
+    }
+
+    /// Ends the search under way, and forgets what was found.
+    pub(super) fn forget(&mut self) {
+        self.give_up();
+        self.found.clear();
+    }
+
+    fn end(&mut self) {
+        self.todo.clear();
+        for identity in self.wanted.drain(..) {
+            self.found.insert(identity, None);
         }
         // Inner folders first: the way to them leads through the outer ones.
-        for folder in opened.iter().rev() {
+        for folder in self.opened.drain(..).rev() {
             // A folder that was moved meanwhile stays open to its owner.
             let _ = folder.close();
+        }
+    }
+
+    fn look_in(&mut self, path: PathBuf, top: PathBuf) {
+        // What cannot be entered counts as removed.
+        let Ok(Some(folder)) = folders::open(&path) else { return };
+        let Ok(identity) = folders::identity(&folder) else { return };
+        self.opened.extend(Opened::new(&path, &folder).ok().flatten());
+        // Their identities are looked at one by one: there may be very many.
+        for name in folders::names_of_folders(&folder).unwrap_or_default() {
+            self.todo.push((path.join(name), top.clone()));
+        }
+        let index = self.wanted.iter().position(|wanted| *wanted == identity);
+        if let Some(index) = index.filter(|_| path != top) {
+            self.wanted.swap_remove(index);
+            self.found.insert(identity, Some((path, top)));
         }
     }
 }

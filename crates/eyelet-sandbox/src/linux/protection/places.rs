@@ -13,8 +13,10 @@ use crate::git_folders::{common_folder, pointed_folder};
 use crate::linux::resolve::{at, if_accessible, real};
 use crate::request::{RawPath, SandboxRequest, Strictness, Tier};
 
-/// In a folder of git: where it finds commands, and what leads it to other such files.
-const GIT_OBJECTS: &[&str] = &["config", "config.worktree", "commondir", "hooks"];
+/// In a folder of git: where it finds commands, and what leads it to other such files. A remote that is not in `config` may be
+/// in `remotes` or `branches`.
+const GIT_OBJECTS: &[&str] =
+    &["branches", "commondir", "config", "config.worktree", "hooks", "remotes"];
 /// Also protected in a main repository outside the roots.
 const COMMON_OBJECTS: &[&str] = &["info/attributes", "modules"];
 /// Git does not read hooks in the folder of a linked worktree.
@@ -83,6 +85,20 @@ pub(super) fn of(
     let mut places: Vec<_> = finder.places.into_values().collect();
     places.sort_by_key(|place| place.path.0.components().count());
     Ok(places)
+}
+
+/// Adds places; one that is known already gets more objects.
+pub(super) fn add(places: &mut Vec<Place>, more: Vec<Place>) {
+    for place in more {
+        match places.iter_mut().find(|known| known.path == place.path) {
+            Some(known) => {
+                let is_new = |object: &RawPath| !known.objects.contains(object);
+                let new: Vec<_> = place.objects.into_iter().filter(is_new).collect();
+                known.objects.extend(new);
+            }
+            None => places.push(place),
+        }
+    }
 }
 
 /// Fails if the user has closed a folder around a repository and commands could open it again.

@@ -43,10 +43,15 @@ impl Recorder<'_> {
         !self.marks.iter().any(|mark| mark.touches(path))
     }
 
-    /// Repositories of the request that a command removed: their records apply to whatever appears there.
-    pub(super) fn removed_places(&self, request: &SandboxRequest) -> io::Result<Vec<Place>> {
+    /// Repositories of this session and of earlier ones that a command removed: their records apply to whatever appears
+    /// there, and to the tops of their work trees.
+    pub(super) fn removed_places(
+        &self,
+        request: &SandboxRequest,
+        known: &[RawPath],
+    ) -> io::Result<Vec<Place>> {
         let mut places = Vec::new();
-        for path in &request.repositories {
+        for path in request.repositories.iter().chain(known) {
             if folders::open(&path.0).is_ok_and(|found| found.is_some()) {
                 continue;
             }
@@ -55,13 +60,17 @@ impl Recorder<'_> {
                 self.store.remove(self.lock, &record)?;
                 continue;
             }
-            let Some(root) = request.outermost_top(self.tier, &path.0) else { continue };
-            places.push(Place {
-                path: record.path,
-                root: root.into(),
-                objects: record.objects.into_iter().map(|(path, _)| path).collect(),
-                is_pinned: true,
-            });
+            let top = path.0.parent().filter(|_| path.0.ends_with(".git"));
+            let top = top.map(|top| self.store.load(self.lock, top)).transpose()?.flatten();
+            for record in [record].into_iter().chain(top) {
+                let Some(root) = request.outermost_top(self.tier, &record.path.0) else { continue };
+                places.push(Place {
+                    path: record.path,
+                    root: root.into(),
+                    objects: record.objects.into_iter().map(|(path, _)| path).collect(),
+                    is_pinned: true,
+                });
+            }
         }
         Ok(places)
     }

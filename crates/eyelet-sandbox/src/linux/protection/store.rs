@@ -3,10 +3,12 @@
 //! One folder per user that no command can read or write. All eyelet processes of the user share it. A process that
 //! reads or changes a record holds its lock.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -17,7 +19,7 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
-use super::folders::Identity;
+use super::folders::{Identity, open_way};
 use crate::linux::sys;
 use crate::request::RawPath;
 
@@ -25,7 +27,11 @@ use crate::request::RawPath;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const LOCK_INTERVAL: Duration = Duration::from_millis(1);
 /// The folder's name. The number changes with the format of records and marks.
-const FORMAT: &str = "protection-4";
+const FORMAT: &str = "protection-5";
+/// The mode of its folders.
+const PRIVATE: u32 = 0o700;
+/// How often to try to open a file whose mode a command changes again and again.
+const MAX_ATTEMPTS: usize = 64;
 /// How many other records are looked at when a new one is created.
 const SWEPT: usize = 8;
 
@@ -86,7 +92,7 @@ impl Store {
         let mut reason = None;
         for candidate in candidates() {
             let folder = candidate.join(FORMAT);
-            match create(&candidate, &folder) {
+            match ensure(&candidate, &folder) {
                 Ok(()) => return Ok(Store { folder }),
                 Err(error) if is_unusable(&error) => reason = Some((folder, error)),
                 Err(error) => return Err(at(&folder, &error)),
@@ -105,7 +111,9 @@ impl Store {
 
     pub(super) fn lock(&self) -> io::Result<Lock> {
         let path = self.folder.join("lock");
-        let file = private_file().write(true).create(true).truncate(false).open(&path);
+        let file = ensure(self.hidden(), &self.folder).and_then(|()| {
+            open_file(&path, private_file().write(true).create(true).truncate(false))
+        });
         let file = file.map_err(|error| at(&path, &error))?;
         let until = Instant::now() + LOCK_TIMEOUT;
         loop {
@@ -143,7 +151,7 @@ impl Store {
             let is_new = stands.is_none();
             let temporary = self.folder.join("record.new");
             let mut file =
-                private_file().write(true).create(true).truncate(true).open(&temporary)?;
+                open_file(&temporary, private_file().write(true).create(true).truncate(true))?;
             file.write_all(&text)?;
             fs::rename(&temporary, &path)?;
             if is_new {
@@ -195,6 +203,21 @@ pub(super) fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
+/// Opens a file of the store. In the second tier, commands can change its mode and those of the folders around it.
+pub(super) fn open_file(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    for _ in 0..MAX_ATTEMPTS {
+        match options.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                open_way(path);
+                // If this fails, opening it again tells why.
+                let _ = fs::set_permissions(path, Permissions::from_mode(0o600));
+            }
+            opened => return opened,
+        }
+    }
+    options.open(path)
+}
+
 pub(super) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
@@ -203,7 +226,7 @@ pub(super) fn private_file() -> OpenOptions {
 
 fn read_record(path: &Path) -> io::Result<Option<Record>> {
     let mut text = Vec::new();
-    match private_file().read(true).open(path) {
+    match open_file(path, private_file().read(true)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?.read_to_end(&mut text)?,
     };
@@ -211,9 +234,18 @@ fn read_record(path: &Path) -> io::Result<Option<Record>> {
     Ok(serde_json::from_slice(&text).ok())
 }
 
+/// Creates the folders of the store, and opens them again if a command has closed them or the way to them.
+fn ensure(own: &Path, folder: &Path) -> io::Result<()> {
+    match create(own, folder) {
+        Err(_) if open_way(folder) => create(own, folder),
+        created => created,
+    }
+}
+
 fn create(own: &Path, folder: &Path) -> io::Result<()> {
+    let all = [own, folder, &folder.join("records"), &folder.join("marks")];
     // The common case.
-    if is_private(folder).is_ok() && folder.join("marks").is_dir() {
+    if all.into_iter().all(|private| make_private(private).is_ok()) {
         return Ok(());
     }
     if let Some(parent) = own.parent().filter(|parent| !parent.exists()) {
@@ -222,25 +254,26 @@ fn create(own: &Path, folder: &Path) -> io::Result<()> {
             fs::create_dir_all(parent)?;
         }
     }
-    for private in [own, folder, &folder.join("records"), &folder.join("marks")] {
-        match fs::DirBuilder::new().mode(0o700).create(private) {
+    for private in all {
+        match fs::DirBuilder::new().mode(PRIVATE).create(private) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            Ok(()) | Err(_) => is_private(private)?,
+            Ok(()) | Err(_) => make_private(private)?,
         }
     }
     Ok(())
 }
 
-/// Fails unless it is a folder of this user that others cannot enter.
-fn is_private(folder: &Path) -> io::Result<()> {
+/// Makes sure that only this user can use the folder: in the second tier, commands can change its mode. Fails if it is
+/// someone else's.
+fn make_private(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
-    let is_own = found.is_dir() && found.uid() == geteuid().as_raw();
-    match is_own && found.mode() & 0o077 == 0 {
-        true => Ok(()),
-        false => {
-            let reason = "it is not a private directory of this user";
-            Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
-        }
+    if !found.is_dir() || found.uid() != geteuid().as_raw() {
+        let reason = "it is not a directory of this user";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    match found.mode() & 0o777 {
+        PRIVATE => Ok(()),
+        _ => fs::set_permissions(folder, Permissions::from_mode(PRIVATE)),
     }
 }
 

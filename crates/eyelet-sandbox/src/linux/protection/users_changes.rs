@@ -152,11 +152,11 @@ impl Mark {
     }
 }
 
-/// Where moved folders can be: the roots and temp folders of the commands.
+/// Where moved folders can be: everything that the commands can write to.
 pub(super) fn tops<'m>(marks: impl Iterator<Item = &'m Mark>) -> Vec<PathBuf> {
     let mut tops = Vec::new();
     for mark in marks {
-        tops.extend(mark.roots.iter().chain(&mark.temp).map(|path| path.0.clone()));
+        tops.extend(mark.roots.iter().chain(&mark.elsewhere).map(|path| path.0.clone()));
     }
     tops.sort();
     tops.dedup();

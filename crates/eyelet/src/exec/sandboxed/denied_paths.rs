@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use eyelet_sandbox::{closed_folder, is_refused};
+use eyelet_sandbox::{closed_folder, is_refused, is_unexpected, search_failed};
 
 use crate::exec::sandboxed::repository_search::is_open;
 use crate::paths::deny_list::DenyList;
+use crate::text::escape;
 
 /// Each match is a mount for every command.
 const MAX_MATCHES: usize = 1000;
@@ -83,10 +84,20 @@ fn find(deny_list: &DenyList, roots: &[&Path]) -> Result<Denied, String> {
             // What another user has closed, a command cannot open.
             found.closed.extend(closed_folder(&folder));
         }
-        for entry in entries.into_iter().flatten().filter_map(Result::ok) {
+        let failed = |error: std::io::Error| search_failed(escape::name(folder.as_os_str()), error);
+        let entries = match entries {
+            Err(error) if is_unexpected(&error) => return Err(failed(error)),
+            Ok(entries) => Some(entries),
+            Err(_) => None,
+        };
+        for entry in entries.into_iter().flatten() {
+            let entry = entry.map_err(failed)?;
             seen += 1;
             let path = entry.path();
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_folder = match entry.file_type() {
+                Err(error) if is_unexpected(&error) => return Err(failed(error)),
+                kind => kind.is_ok_and(|kind| kind.is_dir()),
+            };
             if deny_list.denies(&path) {
                 if is_refused(&path.symlink_metadata()) {
                     found.closed.extend(closed_folder(&path));

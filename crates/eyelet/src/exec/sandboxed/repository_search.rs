@@ -1,14 +1,18 @@
 //! Finds the git repositories below the roots, in the background.
 
 use std::ffi::OsStr;
-use std::io::ErrorKind;
+use std::fmt::Display;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use eyelet_sandbox::{LinkedWorktree, closed_folder, git_folders, is_refused, linked_worktree};
+use eyelet_sandbox::{
+    LinkedWorktree, closed_folder, git_folders, is_refused, is_unexpected, linked_worktree,
+    search_failed,
+};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::cpu_count::cpu_count;
@@ -29,6 +33,8 @@ pub(crate) struct Repositories {
     pub(crate) worktrees: Vec<LinkedWorktree>,
     /// Directories of this user that could not be searched.
     pub(crate) closed: Vec<PathBuf>,
+    /// Why a directory could not be searched, if there was another reason.
+    failed: Option<String>,
 }
 
 /// The repositories below each root when its first command started. Repositories created later are not
@@ -49,6 +55,9 @@ impl RepositorySearch {
         let mut all = Repositories::default();
         for search in searches {
             let found = search.wait(deadline.saturating_duration_since(Instant::now()))?;
+            if let Some(reason) = found.failed {
+                return Err(reason);
+            }
             all.folders.extend(found.folders);
             all.worktrees.extend(found.worktrees);
             all.closed.extend(found.closed);
@@ -93,10 +102,12 @@ struct Search {
 }
 
 impl Search {
-    /// Whether it could not search a directory that is open now.
+    /// Whether it failed, or could not search a directory that is open now.
     fn is_outdated(&self) -> bool {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.as_ref().is_some_and(|found| found.closed.iter().any(|closed| is_open(closed)))
+        found.as_ref().is_some_and(|found| {
+            found.failed.is_some() || found.closed.iter().any(|closed| is_open(closed))
+        })
     }
 
     fn finish(&self, found: Repositories) {
@@ -129,8 +140,10 @@ fn find(search: &Search) -> Repositories {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    // What another user has closed, commands cannot change.
-                    all().closed.extend(refused_path(&error).and_then(closed_folder));
+                    let path = path_of(&error).unwrap_or(&search.root);
+                    if let Some(error) = error.io_error() {
+                        all().note_error(path, error);
+                    }
                     return WalkState::Continue;
                 }
             };
@@ -150,6 +163,8 @@ fn find(search: &Search) -> Repositories {
             for inside in inside {
                 all.folders.extend(inside.found);
                 all.closed.extend(inside.closed);
+                let failed = inside.failed.map(|(path, error)| failed_at(&path, error));
+                all.failed = all.failed.take().or(failed);
             }
             all.folders.push(repository);
             all.worktrees.extend(worktree);
@@ -163,14 +178,28 @@ fn find(search: &Search) -> Repositories {
     all
 }
 
-/// The path that the system refused access to.
-fn refused_path(error: &ignore::Error) -> Option<&Path> {
-    if let ignore::Error::WithDepth { err, .. } = error {
-        return refused_path(err);
+impl Repositories {
+    fn note_error(&mut self, path: &Path, error: &io::Error) {
+        if error.kind() == ErrorKind::PermissionDenied {
+            // What another user has closed, commands cannot change.
+            self.closed.extend(closed_folder(path));
+        } else if is_unexpected(error) {
+            self.failed = Some(failed_at(path, error));
+        }
     }
-    let ignore::Error::WithPath { path, err } = error else { return None };
-    let refused = err.io_error().filter(|error| error.kind() == ErrorKind::PermissionDenied);
-    refused.map(|_| path.as_path())
+}
+
+fn failed_at(path: &Path, error: impl Display) -> String {
+    search_failed(escape::name(path.as_os_str()), error)
+}
+
+/// The path that the walk could not read.
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithDepth { err, .. } => path_of(err),
+        ignore::Error::WithPath { path, .. } => Some(path),
+        _ => None,
+    }
 }
 
 /// Whether the directory can be searched.
