@@ -22,10 +22,10 @@ const ALWAYS: &[&str] = &[
     "Repositories created after the first command of a session, by a command or by you, are not protected \
      in that session: running git in them, or in a repository that has them as submodules, can execute \
      their hooks and config.",
-    "Commands can change git hooks and config files that core.hooksPath or include.path place inside the \
-     project, and the `exec` lines that `git rebase --continue` runs.",
-    "--memory is checked four times a second, so a command can exceed it for a moment. Files in /dev/shm that no \
-     process maps do not count.",
+    "Commands can change git hooks and config files that core.hooksPath, include.path or symlinks in .git/hooks \
+     place inside the project, and the `exec` lines that `git rebase --continue` runs.",
+    "--memory is checked four times a second, so a command can exceed it for a moment. Memory that no process maps, \
+     such as the content of an unmapped memfd, does not count.",
     "--sandbox full, the default of `eyelet call` and `eyelet bash`, runs commands without a sandbox.",
 ];
 

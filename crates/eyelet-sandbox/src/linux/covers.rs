@@ -1,8 +1,8 @@
 //! Covers of denied paths in the first tier.
 //!
 //! Commands cannot remove a cover. But if another program replaces a denied file, the kernel drops the cover, and the
-//! command could read the new file. Outside the roots, the Landlock rules prevent that. Inside, this notices it, and the
-//! init process covers the new file.
+//! command could read the new file. Outside the roots, the Landlock rules prevent that. Inside, and without Landlock, this
+//! notices it, and the init process covers the new file.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -19,7 +19,9 @@ use rustix::mount::{MountFlags, mount};
 use super::detached_mount::{copy, mount_tree};
 use super::resolve;
 use super::setup_failure::SetupFailure;
+use super::sys;
 use super::tmp_paths::TMP;
+use crate::machine::MIN_LANDLOCK;
 use crate::request::{SandboxRequest, Tier};
 use crate::watch_handle;
 
@@ -29,7 +31,7 @@ const REPLACED: WatchFlags =
 
 pub(super) struct Covers {
     inotify: OwnedFd,
-    /// The denied paths in the roots.
+    /// The denied paths in the roots; all of them without Landlock.
     denied: Vec<PathBuf>,
     /// The folders that lead to them, by watch descriptor.
     folders: HashMap<i32, PathBuf>,
@@ -38,12 +40,15 @@ pub(super) struct Covers {
 }
 
 impl Covers {
-    /// None if no root has a denied path.
+    /// None if there is no such path.
     pub(super) fn new(request: &SandboxRequest) -> io::Result<Option<Self>> {
         // A home below `/tmp` has the rules of the private temp directory.
         let home = request.home.iter().filter(|home| home.path.starts_with(TMP));
         let own = request.tops(Tier::Namespaces).chain(&request.caches).chain(home);
-        let roots: Vec<_> = own.map(|place| place.path.clone()).collect();
+        let mut roots: Vec<_> = own.map(|place| place.path.clone()).collect();
+        if sys::landlock_version().unwrap_or(0) < MIN_LANDLOCK {
+            roots.push("/".into());
+        }
         let is_inside = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
         let denied = request.hidden.iter().filter_map(|path| resolve::denied(&path.0).transpose());
         let denied: Vec<_> = denied.collect::<io::Result<_>>()?;

@@ -1,6 +1,7 @@
 //! Attacks that make a restore fail, or that hide a repository from the next session.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 use eyelet::Tool as _;
 use eyelet::tools::{Bash, BashArgs};
@@ -160,6 +161,22 @@ fn another_repository_in_the_place_of_a_moved_one_has_no_plant() {
         let is_moved_away = workspace.at("sub/.git.eyelet-conflict").exists();
         assert_eq!(is_moved_away, tier == Tier::Landlock, "{report:?}");
     }
+}
+
+#[test]
+fn a_protected_folder_with_very_many_entries_is_moved_away_as_a_whole() {
+    if testkit::lacks("python3") {
+        return;
+    }
+    let workspace = Workspace::new(".vscode/tasks.json = kept");
+    let attack = "mkdir big; cd big; seq 10001 | xargs touch; echo evil > tasks.json; cd ..; stat -c %i big; \
+                  python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100, b'big', -100, b'.vscode', 2)\"";
+    let data = workspace.data(SECOND, attack);
+    assert_eq!(fs::read_to_string(workspace.at(".vscode/tasks.json")).unwrap(), "kept", "{data}");
+    assert!(!workspace.at(".vscode/1").exists(), "{data}");
+    // Not file by file, which would take long.
+    let moved = fs::metadata(workspace.at(".vscode.eyelet-conflict")).unwrap().ino();
+    assert_eq!(data["stdout"], format!("{moved}\n"), "{data}");
 }
 
 #[test]

@@ -114,9 +114,9 @@ fn a_plant_in_a_closed_directory_is_removed_while_the_command_runs() {
                        until [ -e ended ]; do sleep 0.01; done";
         std::thread::scope(|scope| {
             let call = scope.spawn(|| run(&turn, command));
-            assert!(within(Duration::from_secs(10), || workspace.at("planted").exists()));
+            assert!(within(Duration::from_secs(30), || workspace.at("planted").exists()));
             let plant = workspace.at(".cargo/config.toml");
-            let is_gone = within(Duration::from_secs(10), || !plant.exists());
+            let is_gone = within(Duration::from_secs(30), || !plant.exists());
             fs::write(workspace.at("ended"), "").unwrap();
             let report = call.join().unwrap();
             set_mode(&workspace.at(".cargo"), 0o700);

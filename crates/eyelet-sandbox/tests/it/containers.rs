@@ -12,6 +12,8 @@ use serde_json::json;
 use testkit::cli::command;
 use testkit::workspace::{FIRST, Workspace};
 
+use crate::denied_files::{hidden, run_during};
+
 /// Denies system calls to this thread and its children. If a call has a mask, only the calls with one
 /// of these flags in the first argument are denied.
 fn refuse(calls: &[(i64, Option<u64>)], error: Errno) {
@@ -34,6 +36,12 @@ fn refuse(calls: &[(i64, Option<u64>)], error: Errno) {
     let program: BpfProgram = filter.try_into().unwrap();
     apply_filter(&program).unwrap();
 }
+
+const LANDLOCK: [i64; 3] = [
+    libc::SYS_landlock_create_ruleset,
+    libc::SYS_landlock_add_rule,
+    libc::SYS_landlock_restrict_self,
+];
 
 /// Denies the system calls that the default seccomp profile of containers denies.
 fn refuse_as_containers_do() {
@@ -114,12 +122,7 @@ fn without_landlock_in_a_container_commands_are_refused() {
     let name = "containers::without_landlock_in_a_container_commands_are_refused";
     in_container(name, || {
         refuse_as_containers_do();
-        let landlock = [
-            libc::SYS_landlock_create_ruleset,
-            libc::SYS_landlock_add_rule,
-            libc::SYS_landlock_restrict_self,
-        ];
-        refuse(&landlock.map(|call| (call, None)), Errno::NOSYS);
+        refuse(&LANDLOCK.map(|call| (call, None)), Errno::NOSYS);
         let workspace = Workspace::new("");
         let answer = workspace.answer(FIRST, "echo x > made");
         assert_eq!(answer["error"]["code"], "sandbox_unavailable", "{answer}");
@@ -130,6 +133,31 @@ fn without_landlock_in_a_container_commands_are_refused() {
         assert!(!workspace.at("made").exists());
         // The advice works.
         assert_eq!(workspace.stdout(&["--sandbox", "full"], "echo runs"), "runs\n");
+    });
+}
+
+#[test]
+fn without_landlock_a_replaced_secret_is_covered_again() {
+    let name = "containers::without_landlock_a_replaced_secret_is_covered_again";
+    testkit::in_own_process(name, || {
+        refuse(&LANDLOCK.map(|call| (call, None)), Errno::NOSYS);
+        let workspace = Workspace::new("");
+        let home = workspace.outside();
+        fs::write(home.join("open"), "open").unwrap();
+        fs::write(home.join(".claude.json"), "CANARY").unwrap();
+        fs::create_dir(home.join(".ssh")).unwrap();
+        fs::write(home.join(".ssh/id"), "CANARY").unwrap();
+        let replace = || {
+            fs::write(home.join("new"), "CANARY").unwrap();
+            fs::rename(home.join("new"), home.join(".claude.json")).unwrap();
+            fs::rename(home.join(".ssh"), home.join("old")).unwrap();
+            fs::create_dir(home.join(".ssh")).unwrap();
+            fs::write(home.join(".ssh/id"), "CANARY").unwrap();
+        };
+        let files = "~/.claude.json ~/.ssh/id";
+        let command = format!("{}; cat {files} ~/old/id ~/open", hidden(files));
+        let printed = run_during(&workspace, FIRST, &command, replace);
+        assert!(!printed.contains("CANARY") && printed.contains("open"), "{printed}");
     });
 }
 

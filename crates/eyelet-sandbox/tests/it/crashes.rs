@@ -32,15 +32,15 @@ fn crash(workspace: &Workspace, tier: &[&str], killed: Killed) {
     let mut eyelet = workspace.eyelet(tier);
     eyelet.args(["call", "bash", &serde_json::json!({ "command": command }).to_string()]);
     let mut eyelet = eyelet.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    assert!(within(Duration::from_secs(10), || workspace.at("up").exists()), "{tier:?}");
+    assert!(within(Duration::from_secs(30), || workspace.at("up").exists()), "{tier:?}");
     let server = Pid::from_raw(i32::try_from(eyelet.id()).unwrap()).unwrap();
     let monitor = children(eyelet.id())[0];
     let init = children(monitor.as_raw_pid().unsigned_abs())[0];
     kill_process(monitor, Signal::STOP).unwrap();
     fs::write(workspace.at("go"), "").unwrap();
-    assert!(within(Duration::from_secs(10), || workspace.at("planted").exists()), "{tier:?}");
+    assert!(within(Duration::from_secs(30), || workspace.at("planted").exists()), "{tier:?}");
     assert!(has_plant(workspace, ".git"), "{tier:?}: there is nothing to restore");
-    assert!(within(Duration::from_secs(10), || !with_marker(&marker).is_empty()), "{tier:?}");
+    assert!(within(Duration::from_secs(30), || !with_marker(&marker).is_empty()), "{tier:?}");
     let targets = match killed {
         Killed::Server => vec![server],
         Killed::Monitor => vec![monitor],
@@ -61,7 +61,7 @@ fn crash(workspace: &Workspace, tier: &[&str], killed: Killed) {
             let _ = kill_process(left, Signal::KILL);
         }
     }
-    assert!(within(Duration::from_secs(10), || with_marker(&marker).is_empty()), "{tier:?}");
+    assert!(within(Duration::from_secs(30), || with_marker(&marker).is_empty()), "{tier:?}");
     for name in ["up", "go", "planted"] {
         fs::remove_file(workspace.at(name)).unwrap();
     }
@@ -79,7 +79,7 @@ fn plants_are_gone_after(killed: Killed) {
             Killed::Monitor => tier == SECOND,
             Killed::Supervisor | Killed::All => false,
         };
-        assert!(!is_left || within(Duration::from_secs(10), is_restored), "{tier:?}");
+        assert!(!is_left || within(Duration::from_secs(30), is_restored), "{tier:?}");
         // The next command finds no plant in any case.
         let data = workspace
             .data(tier, "cat .git/commondir .git/hooks/pre-commit .mcp.json; cat .git/config");

@@ -140,7 +140,7 @@ fn shells_support_here_documents_substitutions_and_temp_files() {
             tier,
             "cat <<X\nhere\nX\ndiff <(echo a) <(echo a) && echo same; f=$(mktemp); echo t > \"$f\"; cat \"$f\"; \
              echo e > /dev/stderr; echo o > /dev/stdout; echo gone > /dev/null; head -c 2 /dev/zero | wc -c; \
-             seq 3 | tee >(cat > \"$TMPDIR/copy\") | tail -n 1; sleep 0.05; wc -l < \"$TMPDIR/copy\"",
+             seq 3 | tee >(cat > \"$TMPDIR/copy\") | tail -n 1; until [ $(wc -l < \"$TMPDIR/copy\") = 3 ]; do sleep 0.01; done; wc -l < \"$TMPDIR/copy\"",
         );
         assert_eq!(said, "here\nsame\nt\no\n2\n3\n3\n", "{tier:?}");
     }

@@ -127,7 +127,7 @@ fn commands_run_in_the_repository_and_its_worktrees_at_the_same_time() {
             let wait = "touch started; until [ -e stop ]; do sleep 0.02; done; rm stop started";
             let mut waiting = call(first, wait).stdout(Stdio::null()).spawn().unwrap();
             let is_started = || fs::exists(format!("{first}/started")).unwrap();
-            assert!(within(Duration::from_secs(20), is_started), "{tier:?}");
+            assert!(within(Duration::from_secs(30), is_started), "{tier:?}");
             let answer = envelope(&call(second, commit).output().unwrap());
             fs::write(format!("{first}/stop"), "").unwrap();
             assert!(waiting.wait().unwrap().success(), "{tier:?}");

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::time::Duration;
 
-use eyelet::Tool as _;
 use eyelet::tools::{Bash, BashArgs};
+use eyelet::{CancelFlag, Tool as _};
 use eyelet_sandbox::Tier;
 use serde_json::{Value, json};
 use testkit::cli::command;
 use testkit::mcp_client::Server;
-use testkit::workspace::{FIRST, FULL, SECOND, Workspace, envelope};
+use testkit::workspace::{FIRST, FULL, SECOND, Workspace, envelope, within};
 use testkit::{TempTree, eyelet_bin};
 
 use crate::supervision::{children, session};
@@ -68,7 +69,9 @@ fn many_commands_leave_no_process_or_open_file_in_the_server() {
         for _ in 0..rounds {
             assert_eq!(calls(&mut server, 40, "true"), 40);
         }
-        assert_eq!((children(server.id()), files(&server)), (vec![], before), "{flags:?}");
+        // A supervisor may still be about to exit.
+        let is_clean = || children(server.id()).is_empty() && files(&server) == before;
+        assert!(within(Duration::from_secs(30), is_clean), "{flags:?} {before:?}");
     }
 }
 
@@ -124,7 +127,7 @@ fn with_few_file_descriptors_every_call_gets_a_reply() {
     assert!(well > 0, "not one ran");
     let said = server.text("bash", json!({ "command": "echo works" }));
     assert_eq!(said, "[exit 0; stdout 1 line; stderr empty]\nworks\n");
-    assert_eq!(children(server.id()), []);
+    assert!(within(Duration::from_secs(30), || children(server.id()).is_empty()));
 }
 
 #[test]
@@ -140,9 +143,19 @@ fn supervised_output_needs_constant_memory() {
             let bytes = 512 << 20;
             let report = run(&format!("head -c {bytes} /dev/zero; head -c 1000000 /dev/zero >&2"));
             assert_eq!((report.stdout.total_bytes, report.stderr.total_bytes), (bytes, 1_000_000));
-            let args = BashArgs { timeout_secs: Some(1), ..BashArgs::new("yes") };
-            let report = Bash.run(args, &turn).unwrap();
-            assert!(report.timed_out && report.stdout.total_bytes > 10_000_000, "{tier:?}");
+            let flood = "yes | head -c 20000000; : > flooded; exec yes";
+            let args = BashArgs { timeout_secs: Some(20), ..BashArgs::new(flood) };
+            let cancel = CancelFlag::default();
+            let turn = turn.with_cancel(cancel.clone());
+            let report = std::thread::scope(|scope| {
+                let call = scope.spawn(|| Bash.run(args, &turn).unwrap());
+                let flooded = workspace.at("flooded");
+                assert!(within(Duration::from_secs(30), || flooded.exists()), "{tier:?}");
+                cancel.cancel();
+                fs::remove_file(flooded).unwrap();
+                call.join().unwrap()
+            });
+            assert!(report.cancelled && report.stdout.total_bytes >= 20_000_000, "{tier:?}");
             assert!(report.stdout.text().len() <= 51_200);
             let kept = fs::metadata(report.stdout.file().unwrap()).unwrap().len();
             assert!(kept <= 256 << 20, "{tier:?}: {kept} bytes are saved");

@@ -91,8 +91,8 @@ fn files_in_memory_that_nobody_maps_are_limited() {
     let workspace = Workspace::new("");
     let flags = [FIRST, LIMIT].concat();
     let data = workspace
-        .data(&flags, "head -c 400000000 /dev/zero > /dev/shm/file; stat -c %s /dev/shm/file");
-    assert_eq!(data["stdout"], format!("{}\n", 200 << 20), "{data}");
+        .data(&flags, "head -c 800000000 /dev/zero > /dev/shm/file; stat -c %s /dev/shm/file");
+    assert_eq!(data["stdout"], format!("{}\n", 400 << 20), "{data}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn commands_on_nested_roots_run_at_the_same_time() {
             );
             std::thread::scope(|scope| {
                 let call = scope.spawn(|| run(&first, &wait));
-                assert!(within(Duration::from_secs(10), || up.exists()), "{tier:?} {roots:?}");
+                assert!(within(Duration::from_secs(30), || up.exists()), "{tier:?} {roots:?}");
                 let git = workspace.at("sub/deep/.git");
                 let plant =
                     format!("echo evil > '{0}/commondir'; mv '{0}' '{0}2'; true", git.display());

@@ -61,7 +61,7 @@ fn a_parallel_command_does_not_keep_a_plant() {
                     &format!("{PLANT} : > planted; until [ -e started ]; do sleep 0.01; done"),
                 )
             });
-            assert!(within(Duration::from_secs(10), || workspace.at("planted").exists()));
+            assert!(within(Duration::from_secs(30), || workspace.at("planted").exists()));
             let second =
                 scope.spawn(|| run(&other, ": > started; until [ -e ended ]; do sleep 0.01; done"));
             first.join().unwrap();
@@ -244,16 +244,16 @@ fn a_symlink_that_a_parallel_command_creates_is_not_recorded() {
         let mut eyelet = workspace.eyelet(tier);
         eyelet.args(["call", "bash", &serde_json::json!({ "command": command }).to_string()]);
         let mut eyelet = eyelet.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        assert!(within(Duration::from_secs(20), || workspace.at("up").exists()), "{tier:?}");
+        assert!(within(Duration::from_secs(30), || workspace.at("up").exists()), "{tier:?}");
         // Delays the restore.
         let monitor = children(eyelet.id())[0];
         kill_process(monitor, Signal::STOP).unwrap();
         fs::write(workspace.at("go"), "").unwrap();
-        assert!(within(Duration::from_secs(20), || workspace.at("planted").exists()), "{tier:?}");
+        assert!(within(Duration::from_secs(30), || workspace.at("planted").exists()), "{tier:?}");
         let refused = workspace.answer(tier, "true");
         kill_process(monitor, Signal::CONT).unwrap();
         assert!(refused["error"].to_string().contains("/.cargo"), "{tier:?} {refused}");
-        let is_gone = within(Duration::from_secs(20), || !workspace.at(".cargo").is_symlink());
+        let is_gone = within(Duration::from_secs(30), || !workspace.at(".cargo").is_symlink());
         assert!(is_gone, "{tier:?}");
         workspace.stdout(tier, "true");
         fs::write(workspace.at("ended"), "").unwrap();

@@ -31,7 +31,15 @@ fn a_process_that_floods_the_pipe_does_not_delay_the_call() {
     for flags in SUPERVISED {
         let marker = marker();
         let start = Instant::now();
-        let command = format!("setsid yes {marker} & setsid yes {marker} >&2 & sleep 0.1; exit 6");
+        // Both streams are flooded before the command ends.
+        let flood = |file: &str| {
+            format!("setsid sh -c 'yes {marker} | head -c 60000; : > {file}; exec yes {marker}'")
+        };
+        let command = format!(
+            "rm -f one two; {} & {} >&2 & until [ -e one -a -e two ]; do sleep 0.01; done; exit 6",
+            flood("one"),
+            flood("two")
+        );
         let data = workspace.data(flags, &command);
         assert!(start.elapsed() < Duration::from_secs(30), "{flags:?} {:?}", start.elapsed());
         assert_eq!((&data["exit_code"], marked(&marker)), (&json!(6), 0), "{flags:?}");
@@ -52,7 +60,8 @@ fn a_timeout_kills_processes_that_ignore_signals() {
             "echo early; setsid sh -c 'trap \"\" TERM; yes > /dev/null' & wait",
         ] {
             let start = Instant::now();
-            let arguments = json!({ "command": command, "timeout_secs": 1 });
+            // Long enough for the start on a busy machine.
+            let arguments = json!({ "command": command, "timeout_secs": 4 });
             let answer = workspace.answer_of(flags, &arguments);
             assert_eq!(answer["data"]["timed_out"], true, "{flags:?} {command}: {answer}");
             assert_eq!(answer["data"]["stdout"], "early\n", "{flags:?} {command}");
@@ -298,19 +307,21 @@ fn a_fork_bomb_is_limited_and_does_not_block_other_calls() {
     for tier in tiers {
         // Starts the bomb only if the limit is active.
         let bomb = "limit=$(cat /proc/sys/kernel/pid_max); [ $limit -le 20000 ] || limit=$(ulimit -u); \
-                    [ $limit -le 20000 ] || exit 9; bomb() { bomb | bomb & }; bomb; sleep 100";
+                    [ $limit -le 20000 ] || exit 9; bomb() { bomb | bomb & }; bomb; : > up; exec sleep 100";
         let marker = marker();
-        let arguments = json!({ "command": format!(": {marker}; {bomb}"), "timeout_secs": 2 });
+        let _ = fs::remove_file(workspace.at("up"));
+        let arguments = json!({ "command": format!(": {marker}; {bomb}"), "timeout_secs": 4 });
         std::thread::scope(|scope| {
             let call = scope.spawn(|| {
                 let start = Instant::now();
                 (workspace.answer_of(tier, &arguments), start.elapsed())
             });
-            std::thread::sleep(Duration::from_millis(700));
+            let exploded = within(Duration::from_secs(30), || workspace.at("up").exists());
+            assert!(exploded, "{tier:?}: no bomb");
             assert_eq!(workspace.stdout(tier, "echo other call"), "other call\n");
             let (answer, time) = call.join().unwrap();
             assert_eq!(answer["data"]["timed_out"], true, "{tier:?}: {answer}");
-            assert!(time < Duration::from_secs(8), "{tier:?} took {time:?}");
+            assert!(time < Duration::from_secs(60), "{tier:?} took {time:?}");
         });
         let left = || {
             let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
@@ -321,7 +332,7 @@ fn a_fork_bomb_is_limited_and_does_not_block_other_calls() {
             });
             bombs.count()
         };
-        assert!(within(Duration::from_secs(10), || left() == 0), "{tier:?}: {} are left", left());
+        assert!(within(Duration::from_secs(30), || left() == 0), "{tier:?}: {} are left", left());
     }
 }
 

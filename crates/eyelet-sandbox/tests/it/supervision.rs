@@ -12,6 +12,7 @@ use eyelet::{
 };
 use eyelet_sandbox::{Supervisor, Tier, TierChoice, parent_process};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 use testkit::eyelet_bin;
 use testkit::workspace::{
     FIRST, SECOND, SUPERVISED, Workspace, envelope, is_mentioned, marked, marker, with_marker,
@@ -35,7 +36,7 @@ fn begun(workspace: &Workspace, flags: &[&str], marker: &str, command: &str) -> 
     let mut eyelet = workspace.eyelet(flags);
     eyelet.args(["call", "bash", &serde_json::json!({ "command": command }).to_string()]);
     let child = eyelet.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    assert!(within(Duration::from_secs(10), || marked(marker) == 2), "{flags:?} did not start");
+    assert!(within(Duration::from_secs(30), || marked(marker) == 2), "{flags:?} did not start");
     child
 }
 
@@ -51,7 +52,7 @@ fn killing_eyelet_kills_its_commands_within_a_second() {
             kill_process(pid(&eyelet), signal).unwrap();
             eyelet.wait().unwrap();
             assert!(
-                within(Duration::from_secs(10), || marked(&marker) == 0),
+                within(Duration::from_secs(30), || marked(&marker) == 0),
                 "{flags:?} round {round}: {} left",
                 marked(&marker)
             );
@@ -95,7 +96,7 @@ fn killing_a_supervisor_ends_the_call_and_its_processes() {
             assert!(start.elapsed() < Duration::from_secs(30), "{flags:?} {:?}", start.elapsed());
             assert_eq!(answer["data"]["stdout"], "early\n", "{flags:?} {answer}");
             assert_ne!(answer["data"]["exit_code"], 0, "{flags:?} {answer}");
-            assert!(within(Duration::from_secs(10), || marked(&marker) == 0), "{flags:?} {round}");
+            assert!(within(Duration::from_secs(30), || marked(&marker) == 0), "{flags:?} {round}");
         }
     }
 }
@@ -143,10 +144,10 @@ fn killing_a_supervisor_restores_or_reports_protected_paths() {
                     let _ = kill_process(left, Signal::KILL);
                 }
             }
-            assert!(within(Duration::from_secs(10), || marked(&marker) == 0), "{flags:?} {round}");
+            assert!(within(Duration::from_secs(30), || marked(&marker) == 0), "{flags:?} {round}");
             // The command's shell is dead too.
             assert!(
-                within(Duration::from_secs(10), || !is_mentioned(&marker)),
+                within(Duration::from_secs(30), || !is_mentioned(&marker)),
                 "{flags:?} {round}"
             );
             assert!(!workspace.at("gone-on").exists(), "{flags:?} {round}");
@@ -204,7 +205,7 @@ fn a_cancelled_call_leaves_no_process() {
             let command = format!("echo early; setsid sleep {marker} & sleep {marker}");
             std::thread::scope(|scope| {
                 let call = scope.spawn(|| Bash.run(BashArgs::new(&command), &turn).unwrap());
-                assert!(within(Duration::from_secs(10), || marked(&marker) == 2));
+                assert!(within(Duration::from_secs(30), || marked(&marker) == 2));
                 cancel.cancel();
                 let report = call.join().unwrap();
                 assert!(report.cancelled && report.stdout.text() == "early\n");
@@ -226,8 +227,9 @@ fn many_supervised_calls_leave_no_process_or_open_file() {
             run();
             let before = files();
             (0..60).for_each(|_| assert_eq!(run().exit_code, 0));
-            assert_eq!(files(), before, "{tier:?}");
-            assert_eq!(children(std::process::id()), [], "{tier:?}");
+            // A supervisor may still be about to exit.
+            let is_clean = || children(std::process::id()).is_empty() && files() == before;
+            assert!(within(Duration::from_secs(30), is_clean), "{tier:?}");
         }
     });
 }
@@ -270,11 +272,7 @@ fn tools_and_commands_share_the_temp_directory() {
         let other = session(&workspace, tier);
         assert!(Read.run(ReadArgs::new(&path), &other).is_err());
         let theirs = Bash.run(BashArgs::new(format!("cat '{path}'")), &other).unwrap();
-        assert_eq!(
-            theirs.exit_code == 0,
-            tier == Tier::Landlock && theirs.exit_code == 0,
-            "{tier:?}"
-        );
+        assert_ne!(theirs.exit_code, 0, "{tier:?} {theirs:?}");
     }
 }
 
@@ -310,7 +308,9 @@ fn large_outputs_are_saved_completely() {
         let command = format!(
             "head -c {stdout} /dev/urandom | tee one; head -c {stderr} /dev/urandom | tee two >&2"
         );
-        let data = workspace.data(flags, &command);
+        let answer =
+            workspace.answer_of(flags, &json!({ "command": command, "timeout_secs": 600 }));
+        let data = &answer["data"];
         for (name, file, bytes) in [("stdout", "one", stdout), ("stderr", "two", stderr)] {
             assert_eq!(data[format!("{name}_total_bytes")], bytes, "{flags:?}");
             if bytes > 0 {

@@ -34,8 +34,8 @@ fn a_plant_is_removed_while_the_command_runs() {
             let command = format!("{attack}; : > planted; until [ -e ended ]; do sleep 0.01; done");
             std::thread::scope(|scope| {
                 let call = scope.spawn(|| run(&turn, &command));
-                assert!(within(Duration::from_secs(10), || workspace.at("planted").exists()));
-                let is_gone = within(Duration::from_secs(10), || !is_evil(&workspace, path));
+                assert!(within(Duration::from_secs(30), || workspace.at("planted").exists()));
+                let is_gone = within(Duration::from_secs(30), || !is_evil(&workspace, path));
                 fs::write(workspace.at("ended"), "").unwrap();
                 let report = call.join().unwrap();
                 assert!(is_gone, "{tier:?} {attack}: {report:?}");
@@ -64,8 +64,8 @@ while not os.path.exists("ended"): time.sleep(0.01)
 '"#;
     std::thread::scope(|scope| {
         let call = scope.spawn(|| run(&turn, attack));
-        assert!(within(Duration::from_secs(10), || workspace.at("planted").exists()));
-        let is_gone = within(Duration::from_secs(10), || !is_evil(&workspace, ".git/config"));
+        assert!(within(Duration::from_secs(30), || workspace.at("planted").exists()));
+        let is_gone = within(Duration::from_secs(30), || !is_evil(&workspace, ".git/config"));
         fs::write(workspace.at("ended"), "").unwrap();
         let report = call.join().unwrap();
         assert!(is_gone && report.exit_code == 0, "{report:?}");
@@ -86,7 +86,7 @@ fn a_command_that_keeps_planting_is_killed() {
             std::thread::scope(|scope| {
                 // Commands on the same root cannot be told apart.
                 let innocent = scope.spawn(|| run(&other, ": > up; sleep 60"));
-                assert!(within(Duration::from_secs(10), || workspace.at("up").exists()));
+                assert!(within(Duration::from_secs(30), || workspace.at("up").exists()));
                 let report = run(&turn, attack);
                 assert_eq!(report.exit_code, 137, "{tier:?} {attack}: {report:?}");
                 let killed = report.killed.as_deref().unwrap_or_default();
@@ -120,7 +120,7 @@ fn the_users_edits_during_a_command_stay() {
             })
             .collect();
         let is_up = || workspace.at("up0").exists() && workspace.at("up1").exists();
-        assert!(within(Duration::from_secs(10), is_up));
+        assert!(within(Duration::from_secs(30), is_up));
         // In place.
         fs::write(workspace.at(".mcp.json"), "new").unwrap();
         fs::write(workspace.at(".git/hooks/post-commit"), "mine").unwrap();
@@ -148,6 +148,7 @@ fn a_file_that_the_user_replaces_during_commands_is_protected_again() {
                 .map(|number| {
                     let command = format!(
                         ": > up{number}; until [ -e replaced ]; do sleep 0.01; done; \
+                         until [ ! -w .git/config ]; do sleep 0.01; done; \
                          echo evil >> .git/config; echo $? > tried{number}; \
                          until [ -e ended ]; do sleep 0.01; done"
                     );
@@ -158,12 +159,11 @@ fn a_file_that_the_user_replaces_during_commands_is_protected_again() {
             let exist = |name: &str| {
                 (0..commands).all(|number| workspace.at(&format!("{name}{number}")).exists())
             };
-            assert!(within(Duration::from_secs(10), || exist("up")));
+            assert!(within(Duration::from_secs(30), || exist("up")));
             // Renames a new file over the old one.
             user_git(&workspace, &["config", "remote.origin.url", "https://example.org/x"]);
-            std::thread::sleep(Duration::from_millis(300));
             fs::write(workspace.at("replaced"), "").unwrap();
-            assert!(within(Duration::from_secs(10), || exist("tried")));
+            assert!(within(Duration::from_secs(30), || exist("tried")));
             fs::write(workspace.at("ended"), "").unwrap();
             for call in calls {
                 let report = call.join().unwrap();
@@ -186,11 +186,11 @@ fn a_write_to_a_file_that_the_user_just_replaced_does_not_plant() {
             let command = ": > up; until exec 3>>.git/config || [ -e ended ]; do :; done 2>/dev/null; echo evil >&3; \
                            : > written; until [ -e ended ]; do sleep 0.01; done; echo evil >&3";
             let call = scope.spawn(|| run(&turn, command));
-            assert!(within(Duration::from_secs(10), || workspace.at("up").exists()));
+            assert!(within(Duration::from_secs(30), || workspace.at("up").exists()));
             user_git(&workspace, &["remote", "add", "origin", "https://example.org/x"]);
             // The write may come too late.
             within(Duration::from_millis(300), || workspace.at("written").exists());
-            assert!(within(Duration::from_secs(10), || !has_plant(&workspace, ".git")));
+            assert!(within(Duration::from_secs(30), || !has_plant(&workspace, ".git")));
             fs::write(workspace.at("ended"), "").unwrap();
             call.join().unwrap();
         });
@@ -209,11 +209,11 @@ fn edits_that_cannot_be_attributed_are_kept_beside() {
         std::thread::scope(|scope| {
             let call =
                 scope.spawn(|| run(&turn, ": > up; until [ -e ended ]; do sleep 0.01; done"));
-            assert!(within(Duration::from_secs(10), || workspace.at("up").exists()));
+            assert!(within(Duration::from_secs(30), || workspace.at("up").exists()));
             fs::write(workspace.at(".mcp.json"), "mine").unwrap();
             let copy = workspace.at(".mcp.json.eyelet-conflict");
             let is_moved = || fs::read_to_string(&copy).is_ok_and(|text| text == "mine");
-            assert!(within(Duration::from_secs(10), is_moved), "{tier:?}");
+            assert!(within(Duration::from_secs(30), is_moved), "{tier:?}");
             fs::write(workspace.at("ended"), "").unwrap();
             let report = call.join().unwrap();
             let said = report.reverted_in_words().join("\n");

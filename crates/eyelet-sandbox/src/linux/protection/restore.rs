@@ -50,7 +50,14 @@ pub(super) fn restore(
             let aside = set_aside(parent, name, parent, &conflict_name(name));
             or_delete(aside, parent, name).map(|aside| Replaced::at(path, aside))
         }
-        (Some(_), Some(recorded)) if recorded.is_folder() && enter(parent, name)?.is_some() => {
+        (Some(now), Some(recorded)) if recorded.is_folder() && enter(parent, name)?.is_some() => {
+            // One by one, its entries would take too long.
+            if now.has_unrecorded() {
+                match whole(parent, name, path, Some(&now), recorded) {
+                    Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {}
+                    replaced => return replaced,
+                }
+            }
             let replaced = Replaced::default();
             let mut merge = Merge { beside: parent, name, path, replaced, changed: Vec::new() };
             if let Some(folder) = enter(parent, name)? {
@@ -60,14 +67,23 @@ pub(super) fn restore(
             merge.replaced.changed = merge.changed.pop().filter(|_| is_only);
             Ok(merge.replaced)
         }
-        (now, Some(recorded)) => {
-            let base = conflict_name(name);
-            let aside = replace(parent, name, now.as_ref(), recorded, |other| {
-                or_delete(set_aside(parent, other, parent, &base), parent, other)
-            })?;
-            Ok(aside.map_or(Replaced::default(), |aside| Replaced::at(path, aside)))
-        }
+        (now, Some(recorded)) => whole(parent, name, path, now.as_ref(), recorded),
     }
+}
+
+/// Replaces whatever stands there by the recorded version.
+fn whole(
+    parent: &OwnedFd,
+    name: &OsStr,
+    path: &Path,
+    now: Option<&Entry>,
+    recorded: &Entry,
+) -> io::Result<Replaced> {
+    let base = conflict_name(name);
+    let aside = replace(parent, name, now, recorded, |other| {
+        or_delete(set_aside(parent, other, parent, &base), parent, other)
+    })?;
+    Ok(aside.map_or(Replaced::default(), |aside| Replaced::at(path, aside)))
 }
 
 /// Creates the recorded version under another name and renames it. `keep` gets the name that the other version has

@@ -25,6 +25,9 @@ const CHANGES: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::ONLYDIR);
 
+/// How many folders in a protected one are watched. In a larger one, changes are noticed at the regular checks.
+const MAX_FOLDERS: usize = 1000;
+
 /// A change of a watched path.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
@@ -36,11 +39,11 @@ pub(super) struct Watch {
     inotify: OwnedFd,
     /// By watch descriptor. The same folder may have several paths.
     folders: HashMap<i32, HashMap<PathBuf, Names>>,
-    /// Whether some folder cannot be watched, because its owner may not read it.
+    /// Whether some folder is not watched, because its owner may not read it, or because there are too many.
     pub(super) is_incomplete: bool,
 }
 
-/// The names in a folder whose changes are reported.
+/// The names in a folder whose changes are reported, in lower case: some file systems ignore the case.
 #[derive(Clone, Debug)]
 enum Names {
     All,
@@ -83,7 +86,7 @@ impl Watch {
         }
         for (folder, names) in &names {
             if let Some(Names::Some(watched)) = self.add_folder(folder)? {
-                watched.extend(names.iter().map(|name| (*name).to_owned()));
+                watched.extend(names.iter().map(|name| name.to_ascii_lowercase()));
             }
         }
         for object in &place.objects {
@@ -92,19 +95,23 @@ impl Watch {
         Ok(())
     }
 
-    /// Watches a folder and all folders in it.
+    /// Watches a folder and the folders in it.
     fn add_tree(&mut self, folder: &Path) -> io::Result<()> {
         let mut todo = vec![folder.to_owned()];
+        let mut watched = 0;
         while let Some(folder) = todo.pop() {
+            watched += 1;
+            if watched > MAX_FOLDERS {
+                // A command may have made it so large to delay the restore.
+                self.is_incomplete = true;
+                break;
+            }
             let Some(names) = self.add_folder(&folder)? else { continue };
             *names = Names::All;
             let Some(handle) = folders::open(&folder)? else { continue };
             // A folder that its owner may not read is restored as a whole.
-            for name in folders::names(&handle).unwrap_or_default() {
-                if folders::enter(&handle, &name).is_ok_and(|found| found.is_some()) {
-                    todo.push(folder.join(name));
-                }
-            }
+            let names = folders::names_of_folders(&handle).unwrap_or_default();
+            todo.extend(names.into_iter().map(|name| folder.join(name)));
         }
         Ok(())
     }
@@ -160,7 +167,8 @@ impl Watch {
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
             for (folder, names) in self.folders.get(&event.wd()).into_iter().flatten() {
                 match (name, names) {
-                    (Some(name), Names::Some(names)) if !names.contains(name) => {}
+                    (Some(name), Names::Some(names))
+                        if !names.contains(&name.to_ascii_lowercase()) => {}
                     (Some(name), _) => events.push(Event { path: folder.join(name), flags }),
                     (None, _) => events.push(Event { path: folder.clone(), flags }),
                 }
@@ -183,3 +191,7 @@ fn exhausted(error: Errno, what: &str) -> io::Error {
         error => error.into(),
     }
 }
+
+#[cfg(test)]
+#[path = "watch_tests.rs"]
+mod tests;

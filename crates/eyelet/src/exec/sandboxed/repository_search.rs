@@ -55,9 +55,6 @@ impl RepositorySearch {
         let mut all = Repositories::default();
         for search in searches {
             let found = search.wait(deadline.saturating_duration_since(Instant::now()))?;
-            if let Some(reason) = found.failed {
-                return Err(reason);
-            }
             all.folders.extend(found.folders);
             all.worktrees.extend(found.worktrees);
             all.closed.extend(found.closed);
@@ -119,14 +116,18 @@ impl Search {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.has_finished.wait_timeout_while(found, time, |found| found.is_none());
         let (found, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        found.clone().ok_or_else(|| {
+        let found = found.clone().ok_or_else(|| {
             format!(
                 "still searching the root `{}` for git repositories to protect ({} directories so far); \
                  run the command again later",
                 escape::name(self.root.as_os_str()),
                 self.directories.load(Ordering::Relaxed)
             )
-        })
+        })?;
+        match found.failed {
+            Some(reason) => Err(reason),
+            None => Ok(found),
+        }
     }
 }
 

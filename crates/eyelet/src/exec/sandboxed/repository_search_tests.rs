@@ -54,3 +54,18 @@ fn a_search_that_takes_long_fails_once_and_continues() {
     let again = searches.search(root, |_| unreachable!("the search has already started"));
     assert_eq!(again.wait(Duration::from_secs(60)).unwrap().folders, [PathBuf::from("/root/.git")]);
 }
+
+#[test]
+fn a_search_that_cannot_read_a_directory_fails_and_is_repeated() {
+    let tree = TempTree::new("sub/.git/config =");
+    let searches = RepositorySearch::default();
+    let failed = searches.search(tree.path(), |_| {
+        let mut found = Repositories::default();
+        found.note_error(Path::new("/root/sub"), &rustix::io::Errno::MFILE.into());
+        found
+    });
+    let error = failed.wait(Duration::from_secs(60)).unwrap_err();
+    assert!(error.starts_with("cannot search /root/sub for repositories"), "{error}");
+    let again = searches.below(&[tree.path()]).unwrap();
+    assert_eq!(again.folders, [tree.path().join("sub/.git")]);
+}
