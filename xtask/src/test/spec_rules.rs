@@ -1,4 +1,5 @@
-//! Every rule of SPEC.md names a test, every named test exists, and no rule number is used twice.
+//! Every rule of SPEC.md and every attack in SECURITY.md names a test, every named test exists, and no rule number is used
+//! twice.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,6 +9,8 @@ use crate::workspace::Workspace;
 
 /// A SPEC.md with fewer rules was not parsed right.
 const FEWEST_RULES: usize = 80;
+/// The same for the table of attacks in SECURITY.md.
+const FEWEST_ATTACKS: usize = 50;
 
 /// The prefix of a crate's integration tests in SPEC.md.
 const CRATES: &[(&str, &str)] = &[
@@ -19,6 +22,7 @@ const CRATES: &[(&str, &str)] = &[
 
 pub(super) fn check(workspace: &Workspace) -> Result<(), String> {
     let spec = workspace.read("SPEC.md")?;
+    let security = workspace.read("SECURITY.md")?;
     let mut tests = BTreeSet::new();
     for (name, prefix) in CRATES {
         let directory = workspace.root.join("crates").join(name);
@@ -31,12 +35,17 @@ pub(super) fn check(workspace: &Workspace) -> Result<(), String> {
         }
     }
     let rules = rules(&spec);
-    let complaints = complaints(&rules, &tests);
+    let attacks = attacks(&security);
+    let mut complaints = complaints(&rules, &tests);
+    complaints.extend(attacks.iter().filter_map(|attack| complaint(attack, &tests)));
+    if attacks.len() < FEWEST_ATTACKS {
+        return Err(format!("only {} attacks were found in SECURITY.md", attacks.len()));
+    }
     if rules.len() < FEWEST_RULES {
         return Err(format!("only {} rules were found in SPEC.md", rules.len()));
     }
     if complaints.is_empty() {
-        println!("   {} rules", rules.len());
+        println!("   {} rules, {} attacks", rules.len(), attacks.len());
         return Ok(());
     }
     Err(complaints.join("\n"))
@@ -65,6 +74,24 @@ fn complaints(rules: &[(&str, &str)], tests: &BTreeSet<String>) -> Vec<String> {
             .extend(missing.map(|name| format!("{number} names {name}, which does not exist")));
     }
     complaints
+}
+
+/// The attacks: the rows of their table.
+fn attacks(security: &str) -> Vec<&str> {
+    let table = security.split("| attack |").nth(1).unwrap_or_default();
+    let rows = table.lines().skip(2);
+    rows.take_while(|row| row.starts_with('|')).collect()
+}
+
+/// SECURITY.md names tests without the prefix of their crate.
+fn complaint(attack: &str, tests: &BTreeSet<String>) -> Option<String> {
+    let cell = attack.trim_end_matches([' ', '|']).rsplit('|').next().unwrap_or_default();
+    let Some(test) = cell.split('`').nth(1) else {
+        return Some(format!("SECURITY.md names no test in {attack}"));
+    };
+    let end = format!("::{test}");
+    let exists = tests.iter().any(|own| own == test || own.ends_with(&end));
+    (!exists).then(|| format!("SECURITY.md names {test}, which does not exist"))
 }
 
 fn rust_files(directory: &Path) -> Result<Vec<PathBuf>, String> {
@@ -111,6 +138,17 @@ mod tests {
             complaints(&rules(spec), &tests),
             ["A2 names no test", "A1 is used twice", "A1 names a::gone, which does not exist"]
         );
+    }
+
+    #[test]
+    fn attacks_without_an_existing_test_are_reported() {
+        let security = "| attack | T1 | test |\n|---|---|---|\n| a | b | `m::holds` |\n| c `d` | e | `gone` (eyelet) |\n| f | g | |\n\n| h | i |\n";
+        let tests = BTreeSet::from(["sandbox::m::holds".to_owned()]);
+        let attacks = attacks(security);
+        let complaints: Vec<_> =
+            attacks.iter().filter_map(|attack| complaint(attack, &tests)).collect();
+        let gone = "SECURITY.md names gone, which does not exist";
+        assert_eq!(complaints, [gone, "SECURITY.md names no test in | f | g | |"]);
     }
 
     #[test]
