@@ -95,7 +95,7 @@ pub(crate) fn check(workspace: &Workspace, words: &[&str]) -> Result<(), String>
     for user in users {
         let stage = Stage::new(&built, *user)?;
         let scenarios: [Box<dyn Scenario>; SCENARIOS] = [
-            Box::new(commands::Commands::new(&stage, &[])?),
+            Box::new(commands::Commands::new(&stage, &["--deny", "**/.env"])?),
             Box::new(commands::Commands::new(&stage, &["--force-tier2"])?),
             Box::new(long_output::LongOutput::new(&stage)),
             Box::new(file_tools::FileTools::new(&stage)?),

@@ -116,7 +116,7 @@ impl Commands {
         let out = stage.top.join("out");
         let out = out.display();
         let attack = format!(
-            "echo begun; echo evil > {out}/canary; echo evil > {out}/new; cat ~/.ssh/id_rsa; echo evil >> .git/config; \
+            "echo begun; echo evil > {out}/canary; echo evil > {out}/new; cat ~/.ssh/id_rsa conf/.env; echo evil >> .git/config; \
              echo evil > .git/hooks/pre-commit; echo evil > .mcp.json; echo evil > .vscode/tasks.json; mkdir evil; \
              echo evil > evil/config.toml; mv .cargo away; ln -s evil .cargo; (echo x > /dev/tcp/127.0.0.1/{}); \
              (echo x > /dev/udp/127.0.0.1/{}); echo done; exit 3",
@@ -175,6 +175,10 @@ impl Scenario for Commands {
         }
         for path in ["HEAD", "objects/x", "refs/x", "hooks/x"] {
             self.stage.file(&self.at(".git").join(path), "ref: refs/heads/main\n")?;
+        }
+        // The second tier cannot deny globs.
+        if self.flags.contains(&"--deny") {
+            self.stage.file(&self.at("conf/.env"), SECRET)?;
         }
         self.stage.file(&self.stage.top.join("out/canary"), "untouched")?;
         self.stage.file(&self.stage.top.join("home/.ssh/id_rsa"), SECRET)

@@ -79,7 +79,11 @@ fn find(deny_list: &DenyList, roots: &[&Path]) -> Result<Denied, String> {
     found.paths.extend(folders.iter().filter(|path| deny_list.denies(path)).cloned());
     let mut seen = 0;
     while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder);
+        let mut entries = fs::read_dir(&folder);
+        if is_refused(&entries) {
+            // A temporary error would leave what is in it readable.
+            entries = fs::read_dir(&folder);
+        }
         if is_refused(&entries) {
             // What another user has closed, a command cannot open.
             found.closed.extend(closed_folder(&folder));
