@@ -20,7 +20,6 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
-use rmcp::transport::common::http_header::HEADER_SESSION_ID;
 use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -183,8 +182,8 @@ impl Session {
 
 /// Whether a request over HTTP belongs to no session.
 fn is_alone(extensions: &Extensions) -> bool {
-    let is_alone = |head: &Parts| !head.headers.contains_key(HEADER_SESSION_ID);
-    extensions.get::<Parts>().is_some_and(is_alone)
+    // A client may send the header without having a session.
+    extensions.get::<Parts>().is_some() && extensions.get::<SessionJobs>().is_none()
 }
 
 async fn request_roots(peer: &Peer<RoleServer>) -> Option<Vec<String>> {
