@@ -59,7 +59,9 @@ fn without_findings_there_is_nothing_to_do() {
 #[test]
 fn each_tier_says_how_blocked_actions_are_found() {
     let [_, second, ..] = with_findings();
-    for (machine, expected) in [(best(), "by the kernel's counters"), (second, "no counters")] {
+    for (machine, expected) in
+        [(best(), "The kernel counts refused connections"), (second, "the kernel counts nothing")]
+    {
         let (text, json) = (text(&machine, &[]), json(&machine, &[]));
         assert!(text.contains(expected), "{text}");
         assert!(json["blocked_by"].as_str().unwrap().contains(expected), "{json}");

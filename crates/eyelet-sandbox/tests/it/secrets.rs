@@ -183,9 +183,12 @@ fn cargo_git_npm_and_pip_work_beside_hidden_credentials() {
     let own = std::env::var_os("HOME").map(std::path::PathBuf::from).unwrap_or_default();
     let toolchain = std::env::var_os("RUSTUP_HOME").unwrap_or_else(|| own.join(".rustup").into());
     workspace.set("RUSTUP_HOME", toolchain);
-    for tier in TIERS {
-        let git = "rm -rf g; git init -q g && git -C g commit -q --allow-empty -m x && echo seen";
-        run(&workspace, tier, git);
+    for (number, tier) in TIERS.iter().copied().enumerate() {
+        // A new directory: the repository of an earlier session is protected, so commands cannot remove it.
+        let git = format!(
+            "git init -q g{number} && git -C g{number} commit -q --allow-empty -m x && echo seen"
+        );
+        run(&workspace, tier, &git);
         if !testkit::lacks("npm") {
             let npm = "export npm_config_cache=$TMPDIR/npm; npm install --offline --no-audit >&2 && npm ci --offline \
                        --no-audit >&2 && test -e node_modules/lib/package.json && echo seen";
