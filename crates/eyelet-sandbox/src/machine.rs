@@ -66,7 +66,7 @@ impl Machine {
                     gap(what, true, advice);
                 }
                 if self.is_root && !self.has_own_pid_limit {
-                    let what = "fork bombs are killed with the command, but not limited";
+                    let what = "the number of processes is not limited: a fork bomb runs until its command is killed";
                     gap(what, true, LIMIT_FORKS);
                 }
             }
@@ -79,7 +79,7 @@ impl Machine {
                     gap(what, true, BLOCK_SIGNALS);
                 }
                 if self.is_root {
-                    let what = "fork bombs of root are killed with the command, but not limited";
+                    let what = "the number of processes of root is not limited: a fork bomb runs until its command is killed";
                     gap(what, true, if self.has_own_pid_limit { NOT_AS_ROOT } else { LIMIT_FORKS });
                 }
             }

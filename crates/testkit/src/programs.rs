@@ -74,6 +74,8 @@ pub fn is_root() -> bool {
 /// that `EYELET_TEST_SKIPPED` names.
 pub fn skip(reason: &str) {
     let thread = std::thread::current();
+    // What a program prints about itself may have several lines.
+    let reason = reason.lines().next().unwrap_or_default();
     let line = format!("{}: {reason}\n", thread.name().unwrap_or("a test"));
     eprint!("skipped {line}");
     if let Some(file) = std::env::var_os("EYELET_TEST_SKIPPED") {

@@ -85,7 +85,7 @@ pub(crate) fn fields(
             if_missing("name", json!(name)),
             if_missing(
                 "description",
-                json!("Bounded tools: list_dir, find_files, grep_files, read, bash"),
+                json!("Bounded tools: list_dir, find_files, grep_files, read, bash, jobs"),
             ),
             required("cmd", json!(command)),
             required("args", json!(arguments)),

@@ -20,7 +20,7 @@ pub(crate) use mcp::{HttpFlags, McpFlags, ToolsFlags};
 pub(crate) use setup::SetupFlags;
 pub(crate) use tool::{BashFlags, FindFilesFlags, GrepFilesFlags, ListDirFlags, ReadFlags};
 
-/// Tools for AI agents with bounded output: list_dir, find_files, grep_files, read, bash
+/// Tools for AI agents with bounded output: list_dir, find_files, grep_files, read, bash, jobs
 #[derive(Debug, Parser)]
 #[command(
     name = "eyelet",

@@ -23,7 +23,7 @@ fn help_of_eyelet() {
     expect![[r#"
         exit 0
         --- stdout
-        Tools for AI agents with bounded output: list_dir, find_files, grep_files, read, bash
+        Tools for AI agents with bounded output: list_dir, find_files, grep_files, read, bash, jobs
 
         Usage: eyelet [OPTIONS] <COMMAND>
 
