@@ -60,8 +60,10 @@ fn a_session_with_a_full_queue_is_busy_and_another_is_not() {
     let server = Server::start(&tree);
     let (busy, other) = (server.new_session(), server.new_session());
     let long = json!({"command": "sleep 600", "timeout_secs": 600});
-    let _commands: Vec<_> =
-        (0..7 + 128).map(|_| server.start_call_in(&busy, "bash", &long)).collect();
+    let _running: Vec<_> = (0..7).map(|_| server.start_call_in(&busy, "bash", &long)).collect();
+    // A call that no thread has taken yet is in the queue.
+    wait_for(&server, "eyelet_running_calls{kind=\"command\"}", 7);
+    let _queued: Vec<_> = (0..128).map(|_| server.start_call_in(&busy, "bash", &long)).collect();
     wait_for(&server, "eyelet_queued_calls{kind=\"command\"}", 128);
     let (_, reply) = server.call_in(&busy, "bash", &long);
     assert!(reply.contains("too many calls are queued; retry in 3 s"), "{reply}");
