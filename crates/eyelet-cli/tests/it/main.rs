@@ -8,6 +8,7 @@ mod bash_live;
 mod call;
 mod clients;
 mod config;
+mod deploy;
 mod doctor;
 mod find_files;
 mod flags;
