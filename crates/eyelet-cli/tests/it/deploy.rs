@@ -69,10 +69,7 @@ fn problems(manifest: &Value) -> String {
 
 /// The pod of each manifest that has one.
 fn pods() -> [Value; 2] {
-    [
-        parse(DEPLOYMENT)["spec"]["template"].clone(),
-        parse(SANDBOX)["spec"]["podTemplate"].clone(),
-    ]
+    [parse(DEPLOYMENT)["spec"]["template"].clone(), parse(SANDBOX)["spec"]["podTemplate"].clone()]
 }
 
 fn arguments(pod: &Value) -> Vec<&str> {
@@ -200,7 +197,8 @@ fn the_server_does_not_start_with_the_token_of_the_example() {
 
 #[test]
 fn the_containerfile_copies_the_program_that_dist_builds() {
-    let target = DIST.lines().find_map(|line| line.strip_prefix("const TARGET: &str = \"")).unwrap();
+    let target =
+        DIST.lines().find_map(|line| line.strip_prefix("const TARGET: &str = \"")).unwrap();
     let target = target.strip_suffix("\";").unwrap();
     let program = format!("COPY target/{target}/release/eyelet /usr/local/bin/eyelet\n");
     let from = "COPY --from=eyelet /usr/local/bin/eyelet /usr/local/bin/eyelet\n";
