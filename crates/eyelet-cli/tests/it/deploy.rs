@@ -42,7 +42,11 @@ fn value(yaml: &Yaml) -> Value {
             let entries = values.iter().map(|(key, inside)| (value(key), value(inside)));
             entries.map(|(key, inside)| (key.as_str().unwrap().to_owned(), inside)).collect()
         }
-        other => panic!("unexpected YAML: {other:?}"),
+        other @ (Yaml::Value(_)
+        | Yaml::Representation(..)
+        | Yaml::Tagged(..)
+        | Yaml::Alias(_)
+        | Yaml::BadValue) => panic!("unexpected YAML: {other:?}"),
     }
 }
 
@@ -153,7 +157,7 @@ fn pods_have_no_rights_that_eyelet_does_not_need() {
 
 #[test]
 fn manifests_belong_together() {
-    let labels: Value = POD_LABELS.into_iter().map(|(key, label)| (key, label)).collect();
+    let labels: Value = POD_LABELS.into_iter().collect();
     let service = parse(SERVICE);
     let deployment = parse(DEPLOYMENT);
     assert_eq!(deployment["spec"]["replicas"], 1);
