@@ -87,7 +87,7 @@ fn argument<'a>(pod: &'a Value, flag: &str) -> &'a str {
 }
 
 #[test]
-fn manifests_are_valid_by_the_published_schemas() {
+fn manifests_are_valid_by_the_schemas_beside_them() {
     for text in [DEPLOYMENT, SANDBOX, SERVICE, SECRET, NETWORK_POLICY] {
         assert_eq!(problems(&parse(text)), "", "{text}");
     }
