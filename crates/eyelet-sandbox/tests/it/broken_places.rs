@@ -156,7 +156,7 @@ fn another_repository_in_the_place_of_a_moved_one_has_no_plant() {
         let workspace = repositories();
         let report = run(&session(&workspace, tier), attack);
         assert!(!has_plant(&workspace, "sub/.git"), "{tier:?} {report:?}");
-        // It was restored where it stood, before the search for the moved one.
+        // The check restored this path before the search for the moved directory.
         assert!(!has_plant(&workspace, "sub/.git.eyelet-conflict"), "{tier:?} {report:?}");
         let is_moved_away = workspace.at("sub/.git.eyelet-conflict").exists();
         assert_eq!(is_moved_away, tier == Tier::Landlock, "{report:?}");

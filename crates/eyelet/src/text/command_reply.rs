@@ -209,7 +209,7 @@ pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) ->
 pub(crate) enum NamedFiles {
     /// Those of streams of which the text does not show everything.
     IfTruncated,
-    /// Those of both streams: a job goes on writing to them.
+    /// Those of both streams: a job continues to write to them.
     Always,
 }
 
