@@ -116,7 +116,8 @@ fn output_that_cannot_be_written_ends_the_command() {
 #[test]
 fn interrupt_reaches_the_command() {
     let tree = TempTree::new("");
-    let trap = "trap 'echo bye; exit 5' INT; echo go; sleep 100";
+    // A single long `sleep` that bash starts just after the signal would delay the trap.
+    let trap = "trap 'echo bye; exit 5' INT; echo go; while :; do sleep 0.1; done";
     for flags in SUPERVISED {
         for (script, code, rest) in [(trap, 5, "bye\n"), ("echo go; exec sleep 100", 130, "")] {
             let arguments = [&["--root", tree.str()], flags, &["bash", script]].concat();
