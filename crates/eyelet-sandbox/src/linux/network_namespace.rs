@@ -7,12 +7,11 @@
 use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::RecvFlags;
 use rustix::process::Pid;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
@@ -20,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::setup_failure::SetupFailure;
 use super::sys::{self, Forked};
 use super::{descendants, namespaces};
-use crate::framing::{framed, take_framed};
+use crate::framing::{framed, read_framed, send_all};
 use crate::handle_passing;
 use crate::message::Message;
 use crate::request::SandboxRequest;
@@ -32,10 +31,6 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 /// What the process in between reports to the monitor.
 #[derive(Debug, Serialize, Deserialize)]
 enum Report {
-    /// It has created the namespace. Handles come with this message.
-    Created {
-        has_user: bool,
-    },
     /// It has forked the init process, with this process ID.
     Forked(i32),
     Failed(SetupFailure),
@@ -59,7 +54,7 @@ pub(super) fn fork_init(
     match sys::fork_into(new).map_err(|error| SetupFailure::no_namespaces(&error))? {
         Forked::Child => {
             drop(ours);
-            let forked = enter(request, joined, mapped, &theirs).and_then(|()| {
+            let forked = enter(request, joined, mapped, caller).and_then(|()| {
                 // The init process becomes a child of the monitor.
                 sys::fork_into(flags | libc::CLONE_PARENT)
                     .map_err(|error| SetupFailure::no_namespaces(&error))
@@ -69,12 +64,12 @@ pub(super) fn fork_init(
                 Ok(Forked::Parent(pid)) => Report::Forked(pid.as_raw_pid()),
                 Err(failure) => Report::Failed(failure),
             };
-            let sent = send(&theirs, &last, &[]);
+            let sent = send(&theirs, &last);
             std::process::exit(i32::from(sent.is_err()))
         }
         Forked::Parent(between) => {
             drop(theirs);
-            let init = receive(&ours, caller);
+            let init = receive(&ours);
             descendants::wait_for(between);
             if init.is_err() {
                 // It may have forked the init process before it failed.
@@ -90,7 +85,7 @@ fn enter(
     request: &SandboxRequest,
     joined: Option<NamespaceHandles>,
     mapped: Option<(u32, u32)>,
-    monitor: &UnixStream,
+    caller: &UnixStream,
 ) -> Result<(), SetupFailure> {
     if let Some(joined) = joined {
         let failed = || SetupFailure::at("cannot join the session's network");
@@ -119,8 +114,12 @@ fn enter(
         handles.extend(listen(*address)?.map(OwnedFd::from));
     }
     let handles: Vec<_> = handles.iter().map(|handle| handle.as_fd()).collect();
-    send(monitor, &Report::Created { has_user: mapped.is_some() }, &handles)
-        .map_err(|error| SetupFailure::new("cannot report to the monitor", error))
+    let created = framed(&Message::NetworkCreated { has_user: mapped.is_some() })
+        .map_err(SetupFailure::at("cannot report the network to the caller"))?;
+    // The caller expects this message first, so it is sent before the init process exists, which sends others.
+    // If the caller is gone, that is noticed elsewhere.
+    let _ = handle_passing::send(caller, &created, &handles);
+    Ok(())
 }
 
 /// None if the system has no IPv6.
@@ -138,36 +137,17 @@ fn listen(address: SocketAddr) -> Result<Option<TcpListener>, SetupFailure> {
     }
 }
 
-fn send(monitor: &UnixStream, report: &Report, handles: &[BorrowedFd<'_>]) -> io::Result<()> {
-    Ok(handle_passing::send(monitor, &framed(report)?, handles)?)
+fn send(monitor: &UnixStream, report: &Report) -> io::Result<()> {
+    Ok(send_all(monitor, &framed(report)?)?)
 }
 
-/// The init process, once it is forked. Passes new handles on to the caller.
-fn receive(between: &UnixStream, caller: &UnixStream) -> Result<Pid, SetupFailure> {
+/// The init process, once it is forked.
+fn receive(between: &UnixStream) -> Result<Pid, SetupFailure> {
     let failed = |error: io::Error| SetupFailure::new("cannot start the init process", error);
-    let (mut inbox, mut handles) = (Vec::new(), Vec::new());
-    loop {
-        match take_framed(&mut inbox).map_err(failed)? {
-            Some(Report::Created { has_user }) => {
-                let created = framed(&Message::NetworkCreated { has_user }).map_err(failed)?;
-                let handles: Vec<OwnedFd> = std::mem::take(&mut handles);
-                let handles: Vec<_> = handles.iter().map(|handle| handle.as_fd()).collect();
-                // If the caller is gone, that is noticed elsewhere.
-                let _ = handle_passing::send(caller, &created, &handles);
-            }
-            Some(Report::Forked(pid)) => {
-                return Pid::from_raw(pid).ok_or_else(|| failed(io::ErrorKind::InvalidData.into()));
-            }
-            Some(Report::Failed(failure)) => return Err(failure),
-            None => {
-                let mut buffer = [0; 1024];
-                let none = RecvFlags::empty();
-                let count = handle_passing::receive(between, &mut buffer, none, &mut handles);
-                match count.map_err(|error| failed(error.into()))? {
-                    0 => return Err(failed(io::ErrorKind::UnexpectedEof.into())),
-                    count => inbox.extend_from_slice(buffer.get(..count).unwrap_or_default()),
-                }
-            }
+    match read_framed(between).map_err(failed)? {
+        Report::Forked(pid) => {
+            Pid::from_raw(pid).ok_or_else(|| failed(io::ErrorKind::InvalidData.into()))
         }
+        Report::Failed(failure) => Err(failure),
     }
 }
