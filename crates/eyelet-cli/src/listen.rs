@@ -28,7 +28,11 @@ impl Listener {
         if let Some(host) = flags.hosts.iter().find(|host| !is_host_name(host)) {
             return Err(Failure::usage(format!("--http-host `{host}`: not a host name")));
         }
-        let failed = |error: io::Error| Failure::usage(format!("--http {address}: {error}"));
+        let failed = |error: io::Error| {
+            Failure::usage(format!(
+                "--http {address}: cannot listen: {error}; use another address or port"
+            ))
+        };
         let listener = TcpListener::bind(address).map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         let (token, token_file) = token(flags, port)?;

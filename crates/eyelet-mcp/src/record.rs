@@ -10,6 +10,7 @@ use std::process;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,6 +24,8 @@ const MAX_TARGET_BYTES: usize = 4096;
 const BYTES_PER_TOKEN: u64 = 4;
 /// How many pixels of an image count as one token.
 const PIXELS_PER_TOKEN: u64 = 750;
+
+const NOT_REGULAR: &str = "it is not a regular file";
 
 /// One line of the record. It never has contents of files or output.
 ///
@@ -148,10 +151,17 @@ impl Record {
         let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
         let mut options = OpenOptions::new();
         options.append(true).create(true).mode(0o600).custom_flags(flags);
-        let file = options.open(&self.path)?;
+        let unsuitable = |message| io::Error::new(ErrorKind::InvalidInput, message);
+        let file =
+            options.open(&self.path).map_err(|error| match Errno::from_io_error(&error) {
+                Some(Errno::LOOP) => unsuitable("it is a symlink; use the file itself"),
+                // A pipe that nobody reads.
+                Some(Errno::NXIO) => unsuitable(NOT_REGULAR),
+                Some(_) | None => error,
+            })?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+            return Err(unsuitable(NOT_REGULAR));
         }
         if metadata.mode() & 0o077 != 0 {
             let message = "other users can access it; run `chmod 600` on it";

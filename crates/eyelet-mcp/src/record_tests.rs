@@ -65,11 +65,15 @@ fn a_record_must_be_a_private_regular_file() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     let refused = |path: &Path| Record::open(path).unwrap_err().to_string();
     assert!(refused(&file).contains("chmod 600"));
-    assert_eq!(refused(Path::new("/dev/null")), "not a regular file");
+    let pipe = tree.path().join("pipe");
+    tree.fifos(["pipe"]);
+    for path in [Path::new("/dev/null"), &pipe] {
+        assert_eq!(refused(path), "it is not a regular file");
+    }
     refused(tree.path());
     refused(&tree.path().join("none/calls"));
     std::os::unix::fs::symlink(tree.path().join("target"), tree.path().join("link")).unwrap();
-    refused(&tree.path().join("link"));
+    assert_eq!(refused(&tree.path().join("link")), "it is a symlink; use the file itself");
     assert!(!tree.path().join("target").exists());
 }
 

@@ -236,7 +236,10 @@ fn a_port_in_use_is_an_error_at_the_start() {
     let address = listener.local_addr().unwrap().to_string();
     let text = eyelet(&tree, ["mcp", "--http", &address]);
     assert!(text.starts_with("exit 2\n--- stderr\neyelet: --http 127.0.0.1:"), "{text}");
-    assert!(text.contains("Address already in use") && text.lines().count() == 3, "{text}");
+    assert!(
+        text.contains(": cannot listen: Address already in use") && text.lines().count() == 3,
+        "{text}"
+    );
     // As JSON, if everything is.
     let mut command = command(&tree);
     let output = command.args(["mcp", "--http", &address, "--log", "json"]).output().unwrap();

@@ -155,6 +155,8 @@ fn offered(flags: &[&str]) -> Vec<String> {
 fn tools_flag_limits_the_offered_tools() {
     assert_eq!(offered(&[]), ["list_dir", "find_files", "grep_files", "read", "bash", "jobs"]);
     assert_eq!(offered(&["--tools", "read,list_dir"]), ["list_dir", "read"]);
+    // `jobs` is offered with `bash`.
+    assert_eq!(offered(&["--tools", "bash"]), ["bash", "jobs"]);
     assert_eq!(offered(&["--sandbox", "off"]), ["list_dir", "find_files", "grep_files", "read"]);
     expect![[r#"
         exit 2
@@ -282,9 +284,16 @@ fn the_header_names_the_flag_that_allows_what_was_blocked() {
 fn commands_end_before_claude_desktop_drops_their_reply() {
     let tree = tree();
     let mut server = Server::initialized(&tree, &[], "claude-ai");
+    let job = json!({"command": "exec sleep 1000", "background": true});
+    assert!(server.text("bash", job).starts_with("[job 1 running, "));
     let command = json!({"command": "echo started; sleep 500", "timeout_secs": 600});
     server.send_call("bash", command);
-    let text = text_of(&server.message_within(std::time::Duration::from_secs(300)));
+    server.send_call("jobs", json!({"job": 1, "wait_secs": 600}));
+    let mut reply = || text_of(&server.message_within(std::time::Duration::from_secs(300)));
+    let mut replies = [reply(), reply()];
+    replies.sort();
+    let [job, text] = replies;
+    assert!(job.starts_with("[job 1 running, 2"), "{job}");
     assert!(text.contains("timed out after 230 s") && text.contains("started"), "{text}");
 }
 

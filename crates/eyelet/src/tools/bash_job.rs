@@ -77,6 +77,8 @@ pub(super) fn run(
             cancel.cancel();
             return usual(job.wait_for_end());
         }
+        // A job would have ended before the next call.
+        Err(Stop::TimedOut) if job.time() >= start.limit => return usual(job.wait_for_end()),
         Err(Stop::TimedOut) => {}
     }
     let slot = match slot.map_or_else(|| jobs.reserve(&cancel), Ok) {

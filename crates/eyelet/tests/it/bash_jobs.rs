@@ -77,6 +77,21 @@ fn a_background_command_that_ends_soon_is_no_job() {
 }
 
 #[test]
+fn a_time_limit_of_at_most_2_seconds_makes_no_job() {
+    let tree = TempTree::new("");
+    let turn = turn(&tree);
+    for seconds in [1, 2] {
+        let command = "echo a; exec sleep 1000";
+        let arguments = json!({"command": command, "background": true, "timeout_secs": seconds});
+        assert_eq!(
+            text(&turn, "bash", &arguments),
+            format!("[timed out after {seconds} s; stdout 1 line; stderr empty]\na\n")
+        );
+    }
+    assert_eq!(text(&turn, "jobs", &json!({})), "no jobs");
+}
+
+#[test]
 fn a_job_reports_its_output_and_names_both_files() {
     let tree = TempTree::new("");
     let turn = turn(&tree);
