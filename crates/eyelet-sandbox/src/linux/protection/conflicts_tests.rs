@@ -29,7 +29,7 @@ fn equal_versions_are_kept_once() {
     let tree = testkit::TempTree::new("");
     let folder = open(tree.path()).unwrap().unwrap();
     let base = name(".mcp.json");
-    let mut aside = |text: &str| {
+    let aside = |text: &str| {
         std::fs::write(tree.path().join(".mcp.json"), text).unwrap();
         let aside = set_aside(&folder, OsStr::new(".mcp.json"), &folder, &base).unwrap();
         assert!(!tree.path().join(".mcp.json").exists());

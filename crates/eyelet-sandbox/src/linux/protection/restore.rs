@@ -16,6 +16,9 @@ use super::conflicts::{
 use super::entry::{Entry, Room, remove};
 use super::folders::{enter, look, make_accessible};
 
+/// If more entries are new in a protected folder, the whole folder is replaced.
+const MAX_NEW_ENTRIES: usize = 100;
+
 /// What became of the version that was replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Replaced {
@@ -55,7 +58,7 @@ pub(super) fn restore(
     match Entry::take(parent, name, None, &mut Room::new())? {
         Some(now) if recorded.is_folder() && enter(parent, name)?.is_some() => {
             // One by one, its entries would take too long.
-            if now.has_unrecorded() {
+            if now.has_unrecorded() || now.count() > recorded.count() + MAX_NEW_ENTRIES {
                 match whole(parent, name, path, Some(&now), recorded) {
                     Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {}
                     replaced => return replaced,
