@@ -29,6 +29,9 @@ use crate::watch_handle;
 const REPLACED: WatchFlags =
     WatchFlags::CREATE.union(WatchFlags::MOVED_TO).union(WatchFlags::ONLYDIR);
 
+/// How many events are read at once. Processes that create files all the time could delay the covers otherwise.
+const MAX_EVENTS: usize = 100_000;
+
 pub(super) struct Covers {
     inotify: OwnedFd,
     /// The denied paths in the roots; all of them without Landlock.
@@ -103,7 +106,7 @@ impl Covers {
         let mut changed = Vec::new();
         let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
-        loop {
+        for _ in 0..MAX_EVENTS {
             let event = match reader.next() {
                 Ok(event) => event,
                 Err(Errno::AGAIN) => return Ok(changed),
@@ -117,6 +120,7 @@ impl Covers {
             let folder = self.folders.get(&event.wd());
             changed.extend(folder.zip(name).map(|(folder, name)| folder.join(name)));
         }
+        Ok(self.roots.clone())
     }
 }
 

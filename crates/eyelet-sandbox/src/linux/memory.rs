@@ -13,6 +13,8 @@ use crate::memory_limit::{MemoryLimit, kilobytes};
 
 /// How often to look.
 const INTERVAL: Duration = Duration::from_millis(250);
+/// How long to confirm a sum at a time: protected paths have to be restored meanwhile.
+const PART: Duration = Duration::from_millis(50);
 /// When the machine runs out of memory, the kernel adds so many thousandths of it to what a process uses, and kills
 /// the largest one.
 const OOM_SCORE: i32 = 500;
@@ -22,6 +24,8 @@ pub(super) struct MemoryWatch {
     /// The limit in bytes, since the first look. None if there is none.
     bytes: Option<Option<u64>>,
     next: Instant,
+    /// The confirmation of a sum above the limit, if it is not complete.
+    confirmation: Option<Confirmation>,
 }
 
 /// The resident memory of one process.
@@ -33,7 +37,8 @@ struct Process {
 
 impl MemoryWatch {
     pub(super) fn new(limit: MemoryLimit) -> Self {
-        MemoryWatch { limit, bytes: None, next: Instant::now() + INTERVAL }
+        let next = Instant::now() + INTERVAL;
+        MemoryWatch { limit, bytes: None, next, confirmation: None }
     }
 
     /// When to look next.
@@ -47,18 +52,60 @@ impl MemoryWatch {
         if start < self.next {
             return None;
         }
-        let limit = *self.bytes.get_or_insert_with(|| self.limit.bytes());
-        let exceeded = limit.filter(|limit| uses_more_than(*limit, init));
-        // Most of the time is for other work: the proportional sizes of many processes take long.
-        self.next = Instant::now() + INTERVAL.max(start.elapsed() * 4);
-        exceeded
+        let limit = (*self.bytes.get_or_insert_with(|| self.limit.bytes()))?;
+        let mut confirmation =
+            self.confirmation.take().unwrap_or_else(|| Confirmation::new(init, limit));
+        let confirmed = confirmation.proceed(start + PART);
+        confirmation.spent += start.elapsed();
+        match confirmed {
+            // Most of the time is for other work: the proportional sizes of many processes take long.
+            Some(_) => self.next = Instant::now() + INTERVAL.max(confirmation.spent * 4),
+            None => self.confirmation = Some(confirmation),
+        }
+        confirmed.filter(|exceeds| *exceeds).map(|_| limit)
     }
 }
 
-fn uses_more_than(limit: u64, init: Pid) -> bool {
-    let processes: Vec<_> = descendants::below(init).into_iter().filter_map(look).collect();
-    let sum: u64 = processes.iter().map(|process| process.bytes).sum();
-    sum > limit && proportional(&processes) > limit
+/// Whether processes exceed the limit if the memory that they share counts once. A command can have processes whose
+/// proportional sizes take many seconds, so they are added up in parts.
+struct Confirmation {
+    limit: u64,
+    /// The processes whose proportional sizes are not added up yet. None if their sum is below the limit.
+    todo: Vec<Process>,
+    counted: Vec<Process>,
+    total: u64,
+    spent: Duration,
+}
+
+impl Confirmation {
+    fn new(init: Pid, limit: u64) -> Self {
+        let mut todo: Vec<_> = descendants::below(init).into_iter().filter_map(look).collect();
+        if todo.iter().map(|process| process.bytes).sum::<u64>() <= limit {
+            todo.clear();
+        }
+        Confirmation { limit, todo, counted: Vec::new(), total: 0, spent: Duration::ZERO }
+    }
+
+    /// Continues until this time, with at least one process. None if it is not complete.
+    fn proceed(&mut self, until: Instant) -> Option<bool> {
+        while let Some(process) = self.todo.pop() {
+            // Between `vfork` and `exec`, a process uses the memory of its parent.
+            let is_same = |other: &Process| {
+                other.bytes == process.bytes && sys::have_same_memory(other.pid, process.pid)
+            };
+            if !self.counted.iter().any(is_same) {
+                self.counted.push(process);
+                self.total += proportional(process);
+            }
+            if self.total > self.limit {
+                return Some(true);
+            }
+            if !self.todo.is_empty() && Instant::now() >= until {
+                return None;
+            }
+        }
+        Some(false)
+    }
 }
 
 fn look(pid: Pid) -> Option<Process> {
@@ -67,25 +114,12 @@ fn look(pid: Pid) -> Option<Process> {
     Some(Process { pid, bytes })
 }
 
-/// The memory of these processes, shared pages once.
-fn proportional(processes: &[Process]) -> u64 {
-    let mut counted: Vec<Process> = Vec::new();
-    let mut total = 0;
-    for process in processes {
-        // Between `vfork` and `exec`, a process uses the memory of its parent.
-        let is_same = |other: &Process| {
-            other.bytes == process.bytes && sys::have_same_memory(other.pid, process.pid)
-        };
-        if counted.iter().any(is_same) {
-            continue;
-        }
-        counted.push(*process);
-        let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", process.pid.as_raw_pid()));
-        let own = rollup.ok().and_then(|rollup| sum(&rollup, ["Pss_Anon:", "Pss_Shmem:"]));
-        // A process can forbid to look at it closely.
-        total += own.unwrap_or(process.bytes);
-    }
-    total
+/// The memory of a process; of what it shares, its part.
+fn proportional(process: Process) -> u64 {
+    let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", process.pid.as_raw_pid()));
+    let own = rollup.ok().and_then(|rollup| sum(&rollup, ["Pss_Anon:", "Pss_Shmem:"]));
+    // A process can forbid to look at it closely. One that has exited has no memory.
+    own.or_else(|| look(process.pid).map(|process| process.bytes)).unwrap_or(0)
 }
 
 fn sum(text: &str, names: [&str; 2]) -> Option<u64> {
@@ -101,3 +135,7 @@ pub(super) fn offer_to_oom_killer() {
         let _ = fs::write(PATH, OOM_SCORE.to_string());
     }
 }
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

@@ -253,7 +253,7 @@ fn blocked_checkout(
         Some(path) => (Certainty::Probable, escape::text(path)),
         None => {
             let restored = reverted.iter().find(|entry| entry.is_restored_setting())?;
-            let is_git = command.contains("git");
+            let is_git = blocked_change::names_git(command);
             let mut roots = turn.roots();
             let below = roots.find_map(|root| restored.path.strip_prefix(root).ok());
             (Certainty::Certain, escape::name(below.filter(|_| is_git)?.as_os_str()))

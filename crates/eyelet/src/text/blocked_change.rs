@@ -18,6 +18,14 @@ pub(crate) fn find<'s>(stderr: &'s str, protected: &[&str]) -> Option<&'s str> {
     })
 }
 
+/// Whether a command names the program git, and not only a path such as `.git/config`.
+pub(crate) fn names_git(command: &str) -> bool {
+    let ends_word = |char: char| char.is_whitespace() || ";&|()`'\"".contains(char);
+    command
+        .split(ends_word)
+        .any(|word| Path::new(word).file_name().is_some_and(|name| name == "git"))
+}
+
 #[cfg(test)]
 #[path = "blocked_change_tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-use super::find;
+use super::{find, names_git};
 
 const PROTECTED: &[&str] = &[".vscode", ".mcp.json"];
 
@@ -18,5 +18,17 @@ fn the_file_that_git_could_not_change_is_found() {
         ("", None),
     ] {
         assert_eq!(find(stderr, PROTECTED), expected, "{stderr}");
+    }
+}
+
+#[test]
+fn a_path_of_git_does_not_name_the_program() {
+    for command in
+        ["git checkout x", "cd a&&git switch b", "(/usr/bin/git pull)", "sh -c 'git pull'"]
+    {
+        assert!(names_git(command), "{command}");
+    }
+    for command in ["echo x >> .git/config", "cp -r a/.git b", "rm .gitignore", "./digit", ""] {
+        assert!(!names_git(command), "{command}");
     }
 }

@@ -175,6 +175,14 @@ impl Check<'_> {
         }
         let Some(parent) = parent else { return Ok(None) };
         for _ in 0..MAX_ATTEMPTS {
+            if recorded.is_none() {
+                // What appeared is not read: a command may have made it large. It is never the user's.
+                if !exists(&parent, name)? {
+                    return Ok(None);
+                }
+                *replaced = Some(restore(&parent, name, &path, None)?);
+                continue;
+            }
             let now = take(&parent, name, recorded)?;
             if now.as_ref() == recorded {
                 let kept = now.as_ref().map_or(Ok(Kept::Before), |now| self.judge.keep(&path, now));
@@ -284,6 +292,18 @@ impl Record {
         };
         self != other || !self.objects.iter().zip(&other.objects).all(is_same)
     }
+}
+
+/// Whether there is such an entry, even if its owner may not enter the folder.
+fn exists(folder: &OwnedFd, name: &OsStr) -> io::Result<bool> {
+    let found = match folders::look(folder, name) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            folders::make_accessible(folder);
+            folders::look(folder, name)
+        }
+        found => found,
+    };
+    found.map(|found| found.is_some())
 }
 
 /// The entry as it is now, even if its owner may not read the folder.

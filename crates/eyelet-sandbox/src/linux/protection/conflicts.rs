@@ -63,25 +63,35 @@ pub(super) fn set_aside(
         // The system moves only folders that their owner may write.
         make_accessible(&folder);
     }
-    let own = Entry::take(from, name, None, &mut Room::new())?;
+    // At once: a command may have made it so large that reading it takes long.
+    let temporary = temporary_name()?;
+    relocate(from, name, to, &temporary)?;
+    let own = Entry::take(to, &temporary, None, &mut Room::new())?;
     for candidate in candidates(base) {
         let stands = Entry::take(to, &candidate, None, &mut Room::new())?;
         let is_equal = |stands: &Entry| own.as_ref().is_some_and(|own| own.has_content_of(stands));
         if stands.as_ref().is_some_and(is_equal) {
-            remove(from, name)?;
+            remove(to, &temporary)?;
             return Ok(SetAside { name: Some(candidate), removed: 0 });
         }
         if stands.is_some() {
             continue;
         }
-        match relocate(from, name, to, &candidate) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            moved => return moved.map(|()| SetAside { name: Some(candidate), removed: 0 }),
+        match renameat_with(to, &temporary, to, &candidate, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+            Ok(()) => return Ok(SetAside { name: Some(candidate), removed: 0 }),
         }
     }
     let oldest = remove_oldest(to, base)?;
-    relocate(from, name, to, &oldest)?;
+    renameat_with(to, &temporary, to, &oldest, RenameFlags::NOREPLACE)?;
     Ok(SetAside { name: Some(oldest), removed: 1 })
+}
+
+/// A name that nobody has.
+pub(super) fn temporary_name() -> io::Result<OsString> {
+    let random = getrandom::u64().map_err(io::Error::other)?;
+    Ok(OsString::from(format!(".eyelet-restore-{random:016x}")))
 }
 
 /// Whether the disk is full.

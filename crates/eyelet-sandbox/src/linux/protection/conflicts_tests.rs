@@ -23,3 +23,25 @@ fn long_names_are_shortened_and_stay_different() {
     }
     assert_ne!(names[0], names[1]);
 }
+
+#[test]
+fn equal_versions_are_kept_once() {
+    let tree = testkit::TempTree::new("");
+    let folder = open(tree.path()).unwrap().unwrap();
+    let base = name(".mcp.json");
+    let aside = |text: &str| {
+        std::fs::write(tree.path().join(".mcp.json"), text).unwrap();
+        let aside = set_aside(&folder, OsStr::new(".mcp.json"), &folder, &base).unwrap();
+        assert!(!tree.path().join(".mcp.json").exists());
+        (aside.name.unwrap().into_string().unwrap(), aside.removed)
+    };
+    let copy = |number: &str| (format!(".mcp.json.eyelet-conflict{number}"), 0);
+    assert_eq!(aside("one"), copy(""));
+    assert_eq!(aside("other"), copy(".2"));
+    assert_eq!(aside("one"), copy(""));
+    for number in 3..=MAX_COPIES {
+        assert_eq!(aside(&number.to_string()), copy(&format!(".{number}")));
+    }
+    assert_eq!(aside("one more").1, 1);
+    assert_eq!(std::fs::read_dir(tree.path()).unwrap().count(), MAX_COPIES);
+}

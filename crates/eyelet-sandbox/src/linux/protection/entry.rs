@@ -154,6 +154,11 @@ impl Entry {
         }
     }
 
+    /// How many files, symlinks and folders it consists of.
+    pub(super) fn count(&self) -> usize {
+        1 + self.entries().map(|(_, entry)| entry.count()).sum::<usize>()
+    }
+
     /// The entries of a folder, by name.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&OsStr, &Entry)> {
         let entries = match &self.content {

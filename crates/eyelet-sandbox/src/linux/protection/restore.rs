@@ -10,9 +10,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::conflicts::{self, SetAside, conflict_name, lacks_space, or_delete, set_aside};
+use super::conflicts::{
+    self, SetAside, conflict_name, lacks_space, or_delete, set_aside, temporary_name,
+};
 use super::entry::{Entry, Room, remove};
-use super::folders::{enter, make_accessible};
+use super::folders::{enter, look, make_accessible};
+
+/// If more entries are new in a protected folder, the whole folder is replaced.
+const MAX_NEW_ENTRIES: usize = 100;
 
 /// What became of the version that was replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,16 +48,17 @@ pub(super) fn restore(
     recorded: Option<&Entry>,
 ) -> io::Result<Replaced> {
     make_accessible(parent);
-    let now = Entry::take(parent, name, None, &mut Room::new())?;
-    match (now, recorded) {
-        (None, None) => Ok(Replaced::default()),
-        (Some(_), None) => {
-            let aside = set_aside(parent, name, parent, &conflict_name(name));
-            or_delete(aside, parent, name).map(|aside| Replaced::at(path, aside))
+    let Some(recorded) = recorded else {
+        if look(parent, name)?.is_none() {
+            return Ok(Replaced::default());
         }
-        (Some(now), Some(recorded)) if recorded.is_folder() && enter(parent, name)?.is_some() => {
+        let aside = set_aside(parent, name, parent, &conflict_name(name));
+        return or_delete(aside, parent, name).map(|aside| Replaced::at(path, aside));
+    };
+    match Entry::take(parent, name, None, &mut Room::new())? {
+        Some(now) if recorded.is_folder() && enter(parent, name)?.is_some() => {
             // One by one, its entries would take too long.
-            if now.has_unrecorded() {
+            if now.has_unrecorded() || now.count() > recorded.count() + MAX_NEW_ENTRIES {
                 match whole(parent, name, path, Some(&now), recorded) {
                     Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {}
                     replaced => return replaced,
@@ -67,7 +73,7 @@ pub(super) fn restore(
             merge.replaced.changed = merge.changed.pop().filter(|_| is_only);
             Ok(merge.replaced)
         }
-        (now, Some(recorded)) => whole(parent, name, path, now.as_ref(), recorded),
+        now => whole(parent, name, path, now.as_ref(), recorded),
     }
 }
 
@@ -225,10 +231,4 @@ impl Merge<'_> {
         self.replaced.copy = Some(self.path.with_file_name(conflict));
         set_aside(from, name, &to, own_name)
     }
-}
-
-/// A name that nobody has.
-fn temporary_name() -> io::Result<OsString> {
-    let random = getrandom::u64().map_err(io::Error::other)?;
-    Ok(OsString::from(format!(".eyelet-restore-{random:016x}")))
 }

@@ -28,6 +28,9 @@ const CHANGES: WatchFlags = WatchFlags::CREATE
 /// How many folders in a protected one are watched. In a larger one, changes are noticed at the regular checks.
 const MAX_FOLDERS: usize = 1000;
 
+/// How many events are read at once. Processes that change files all the time could delay the restore otherwise.
+const MAX_EVENTS: usize = 100_000;
+
 /// A change of a watched path.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
@@ -144,12 +147,20 @@ impl Watch {
 
     /// The changes since the last call. None if there were too many to tell.
     pub(super) fn read(&mut self) -> io::Result<Option<Vec<Event>>> {
+        self.read_at_most(MAX_EVENTS)
+    }
+
+    fn read_at_most(&mut self, most: usize) -> io::Result<Option<Vec<Event>>> {
         let mut events = Vec::new();
         let mut is_complete = true;
         let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
         let mut removed = Vec::new();
-        loop {
+        for number in 0.. {
+            if number == most {
+                is_complete = false;
+                break;
+            }
             let event = match reader.next() {
                 Ok(event) => event,
                 Err(Errno::AGAIN) => break,

@@ -37,3 +37,16 @@ fn a_limited_number_of_folders_is_watched() {
     let watch = watch(&tree, ".vscode");
     assert!(watch.is_incomplete && watch.folders.len() < MAX_FOLDERS + 10);
 }
+
+#[test]
+fn endless_changes_end_a_look_at_them() {
+    let tree = TempTree::new("mark =");
+    let mut watch = watch(&tree, ".mcp.json");
+    for number in 0..4 {
+        fs::write(tree.path().join(number.to_string()), "").unwrap();
+    }
+    assert!(watch.read_at_most(4).unwrap().is_none());
+    // The rest is still there.
+    fs::write(tree.path().join(".mcp.json"), "").unwrap();
+    assert!(!watch.read().unwrap().unwrap().is_empty());
+}
