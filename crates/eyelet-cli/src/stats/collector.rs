@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use eyelet_mcp::CallRecord;
@@ -64,6 +65,7 @@ impl Collector {
 
     fn add(&mut self, mut call: CallRecord, time: DateTime<Utc>) {
         call.tool = self.listed_tool(call.tool);
+        call.path = call.path.map(|path| normal(&path));
         let totals = Totals::of(&call);
         let (first, last) = self.times.unwrap_or((time, time));
         self.times = Some((first.min(time), last.max(time)));
@@ -75,7 +77,8 @@ impl Collector {
             (&*call.tool, &call.path, call.range, &call.error)
         {
             let CallRecord { shown, server, session, .. } = call;
-            self.reads.add(ReadOfRange { path: path.clone(), range, shown, server, session }, &totals);
+            self.reads
+                .add(ReadOfRange { path: path.clone(), range, shown, server, session }, &totals);
         }
         if call.found == Some(0) && call.error.is_none() {
             let search = BySearch { tool: call.tool.clone(), path: call.path.clone() };
@@ -139,6 +142,11 @@ fn parse(line: &[u8]) -> Option<(CallRecord, DateTime<Utc>)> {
     let call: CallRecord = serde_json::from_slice(line).ok()?;
     let time = DateTime::parse_from_rfc3339(&call.time).ok()?.to_utc();
     (!call.tool.is_empty()).then_some((call, time))
+}
+
+/// The path without `.`, doubled slashes and a slash at its end, so that a directory has one row.
+fn normal(path: &str) -> String {
+    Path::new(path).components().collect::<PathBuf>().to_string_lossy().into_owned()
 }
 
 fn rows<K: Key>(ledger: Ledger<K>, max: usize) -> Rows<K> {

@@ -20,4 +20,3 @@ pub(crate) use collector::Collector;
 pub(crate) use page::page;
 pub(crate) use record_file::{Unreadable, add_file};
 pub(crate) use text::{Screen, text};
-

@@ -76,12 +76,23 @@ fn tiles(report: &ContextReport) -> Markup {
     let repeats = &report.repeated_reads;
     let per_call = format!("{} per call", words::duration(total.ms / total.calls.max(1)));
     let tiles = [
-        ("Calls", grouped(total.calls), words::counted(total.tokens / total.calls.max(1), "token") + " per call"),
-        ("Tokens shown", grouped(total.tokens), format!("estimate; {} of text", rounded_size(total.shown))),
-        ("Bytes withheld", rounded_size(total.withheld), format!("{} of {}", percent(total.withheld, all), rounded_size(all))),
+        (
+            "Calls",
+            grouped(total.calls),
+            words::counted(total.tokens / total.calls.max(1), "token") + " per call",
+        ),
+        (
+            "Tokens shown",
+            grouped(total.tokens),
+            format!("estimate; {} of text", rounded_size(total.shown)),
+        ),
+        (
+            "Bytes withheld",
+            rounded_size(total.withheld),
+            format!("{} of {}", percent(total.withheld, all), rounded_size(all)),
+        ),
         ("Time", words::duration(total.ms), per_call),
-        ("Errors", grouped(total.errors), format!("{} of calls", percent(total.errors, total.calls))),
-        ("Sandbox refusals", grouped(total.refusals), "of commands".to_owned()),
+        ("Errors", grouped(total.errors), words::counted(total.refusals, "sandbox refusal")),
         ("Repeated reads", grouped(repeats.repeats), words::counted(repeats.tokens, "token")),
     ];
     html! {

@@ -166,14 +166,17 @@ fn tokens_by_path(report: &ContextReport) -> Markup {
     }
 }
 
-/// A path whose last component stands out.
+/// A path whose last component stands out. Lines break after a slash.
 pub(super) fn path(text: Option<&str>) -> Markup {
     let text = words::path(text);
-    let (directory, name) = match text.rfind('/') {
-        Some(slash) if slash + 1 < text.len() => text.split_at(slash + 1),
-        _ => ("", &*text),
-    };
-    html! { span.path { span.directory { (directory) } (name) } }
+    let mut components: Vec<_> = text.split_inclusive('/').collect();
+    let name = components.pop().unwrap_or_default();
+    html! {
+        span.path {
+            span.directory { @for component in components { (component) wbr; } }
+            (name)
+        }
+    }
 }
 
 fn others(others: &Totals, total: u64, most: u64) -> Markup {
@@ -209,10 +212,10 @@ fn size(property: &str, part: u64, whole: u64) -> String {
     format!("{property}:{:.2}%", percent.min(100.0))
 }
 
-/// The top of the scale: the next number that starts with 1, 2, 4, 6 or 8 and has only zeros after it.
+/// The top of the scale: a round number whose half is round, too.
 fn scale_top(highest: u64) -> u64 {
     let unit = 10u64.pow(highest.max(10).ilog10());
-    let steps = [1, 2, 4, 6, 8, 10].into_iter().map(|step| unit.saturating_mul(step));
+    let steps = [1, 2, 3, 4, 5, 6, 8, 10].into_iter().map(|step| unit.saturating_mul(step));
     steps.into_iter().find(|top| *top >= highest).unwrap_or(u64::MAX)
 }
 
@@ -232,8 +235,8 @@ mod tests {
 
     #[test]
     fn scale_ends_at_a_round_number() {
-        let tops = [0, 7, 10, 11, 2_000, 2_001, 99_999, u64::MAX].map(scale_top);
-        assert_eq!(tops, [10, 10, 10, 20, 2_000, 4_000, 100_000, u64::MAX]);
+        let tops = [0, 7, 10, 11, 2_000, 4_001, 99_999, u64::MAX].map(scale_top);
+        assert_eq!(tops, [10, 10, 10, 20, 2_000, 5_000, 100_000, u64::MAX]);
         let labels = [10, 500, 1_500, 40_000, 2_000_000].map(compact);
         assert_eq!(labels, ["10", "500", "1.5k", "40k", "2M"]);
     }

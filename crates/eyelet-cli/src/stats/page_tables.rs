@@ -11,8 +11,8 @@ use super::words;
 pub(super) fn tables(report: &ContextReport) -> Markup {
     html! {
         (costliest_calls(report))
-        (totals_table(words::TOOLS, "tool", &report.tools, |key| tool(report, &key.tool)))
-        (totals_table(words::PATHS, "path", &report.paths, |key| path(key.path.as_deref())))
+        (totals_table("Tools", "tool", &report.tools, |key| tool(report, &key.tool)))
+        (totals_table("Paths", "path", &report.paths, |key| path(key.path.as_deref())))
         (repeated_reads(report))
         (empty_searches(report))
         div.pair {
@@ -61,7 +61,8 @@ fn totals_table<K>(title: &str, name: &str, rows: &Rows<K>, cell: impl Fn(&K) ->
 }
 
 fn costliest_calls(report: &ContextReport) -> Markup {
-    let columns = ["path or command", "tool", "tokens", "shown", "withheld", "time", "outcome", "began"];
+    let columns =
+        ["path or command", "tool", "tokens", "shown", "withheld", "time", "outcome", "began"];
     let lines = report.costliest_calls.iter().map(|call| {
         let name = match &call.command {
             Some(command) => html! { code { (words::name(command)) } },
@@ -111,8 +112,9 @@ fn empty_searches(report: &ContextReport) -> Markup {
 }
 
 fn counts<K>(title: &str, name: &str, rows: &Rows<K>, text: impl Fn(&K) -> &String) -> Markup {
-    let lines = rows.rows.iter().map(|row| {
-        (html! { (words::name(text(&row.key))) }, vec![grouped(row.totals.calls)])
-    });
+    let lines = rows
+        .rows
+        .iter()
+        .map(|row| (html! { (words::name(text(&row.key))) }, vec![grouped(row.totals.calls)]));
     table(title, "", &[name, "calls"], &lines.collect::<Vec<_>>())
 }

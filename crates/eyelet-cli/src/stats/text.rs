@@ -67,7 +67,8 @@ fn summary(report: &ContextReport, screen: Screen) -> Vec<String> {
         numbers.push(("repeated reads", text));
     }
     if report.unreadable_lines > 0 {
-        numbers.push(("skipped lines", format!("{} (not calls)", grouped(report.unreadable_lines))));
+        numbers
+            .push(("skipped lines", format!("{} (not calls)", grouped(report.unreadable_lines))));
     }
     let heading = format!("{calls}, {period}");
     let mut lines = vec![screen.colours.paint(HEADING, &heading), String::new()];
@@ -87,7 +88,8 @@ fn sparklines(report: &ContextReport, screen: Screen) -> Vec<String> {
     let days = words::days_between(&first.time, &last.time);
     let bars: Vec<_> = bars.chunks(joined).map(join).collect();
     let start = words::axis_time(&first.time, bar_secs, days);
-    let title = format!("Tokens over time, {} per character, from {start}", words::interval(bar_secs));
+    let title =
+        format!("Tokens over time, {} per character, from {start}", words::interval(bar_secs));
     let mut lines = vec![String::new(), screen.colours.paint(HEADING, &title)];
     let highest = bars.iter().map(|bar| bar.tokens).max().unwrap_or_default();
     let mut add = |name: &str, tokens: &dyn Fn(&Bar) -> u64| {

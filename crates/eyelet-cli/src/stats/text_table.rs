@@ -69,9 +69,10 @@ impl Table {
             line + &name_width.map_or(name.to_owned(), |width| shorten(name, width, keep))
         };
         let header = line(&mut self.columns.iter().copied(), self.name, Keep::Start);
-        let rows = self.rows.iter().map(|row| {
-            line(&mut row.cells.iter().map(String::as_str), &row.name, row.keep)
-        });
+        let rows = self
+            .rows
+            .iter()
+            .map(|row| line(&mut row.cells.iter().map(String::as_str), &row.name, row.keep));
         std::iter::once(header).chain(rows).collect()
     }
 }

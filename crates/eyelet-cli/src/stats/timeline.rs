@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn timeline_has_at_most_sixty_bars_and_loses_no_tokens() {
-        for (last, length) in [(59, 1), (60, 5), (299, 5), (300, 10), (4_000, 300), (90_000, 1_800)] {
+        for (last, length) in [(59, 1), (60, 5), (299, 5), (300, 10), (4_000, 300), (90_000, 1_800)]
+        {
             let (bar_secs, bars) = bars(0..=last);
             assert_eq!(bar_secs, length, "{last}");
             assert!(bars.len() <= MAX_BARS);

@@ -139,7 +139,9 @@ pub(super) fn no_calls(report: &ContextReport) -> String {
     match report.unreadable_lines {
         0 => format!("No calls in {files}: empty."),
         1 => format!("No calls in {files}: its only line is not a recorded call."),
-        lines => format!("No calls in {files}: none of {} lines is a recorded call.", grouped(lines)),
+        lines => {
+            format!("No calls in {files}: none of {} lines is a recorded call.", grouped(lines))
+        }
     }
 }
 
@@ -166,9 +168,6 @@ mod tests {
     #[test]
     fn lengths_of_bars_have_one_unit() {
         let lengths = [1, 30, 300, 10_800, 43_200, 86_400, 28 * DAY_SECS];
-        assert_eq!(
-            lengths.map(interval).join(", "),
-            "1 s, 30 s, 5 min, 3 h, 12 h, 1 d, 28 d"
-        );
+        assert_eq!(lengths.map(interval).join(", "), "1 s, 30 s, 5 min, 3 h, 12 h, 1 d, 28 d");
     }
 }
