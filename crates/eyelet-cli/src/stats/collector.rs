@@ -10,15 +10,13 @@ use eyelet_mcp::CallRecord;
 use super::ledger::{Key, Ledger, Totals};
 use super::report::{
     ByError, ByPath, ByRefusal, BySearch, ByTool, ContextReport, ReadOfRange, RepeatedRead,
-    RepeatedReads, Row, Rows,
+    RepeatedReads, Row, Rows, lines_read,
 };
 use super::timeline::Timeline;
 
 /// How many tools are listed by name. A server has fewer; a record from elsewhere may have any number.
 const MAX_TOOLS: usize = 64;
 const OTHER_TOOLS: &str = "other tools";
-/// The tool whose calls show a range of a file.
-const READ: &str = "read";
 
 /// The sums of the calls so far, in bounded memory.
 #[derive(Debug, Default)]
@@ -73,9 +71,7 @@ impl Collector {
         self.timeline.add(time, &call.tool, call.tokens);
         self.tools.add(ByTool { tool: call.tool.clone() }, &totals);
         self.paths.add(ByPath { path: call.path.clone() }, &totals);
-        if let (READ, Some(path), Some(range), None) =
-            (&*call.tool, &call.path, call.range, &call.error)
-        {
+        if let (Some(path), Some(range), None) = (&call.path, lines_read(&call), &call.error) {
             let CallRecord { shown, server, session, .. } = call;
             self.reads
                 .add(ReadOfRange { path: path.clone(), range, shown, server, session }, &totals);

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::ledger::Totals;
 use super::page_charts::{colour, path};
-use super::report::{ContextReport, Rows};
+use super::report::{ContextReport, Rows, lines_read};
 use super::words;
 
 pub(super) fn tables(report: &ContextReport) -> Markup {
@@ -68,7 +68,7 @@ fn costliest_calls(report: &ContextReport) -> Markup {
             Some(command) => html! { code { (words::name(command)) } },
             None => html! {
                 (path(call.path.as_deref()))
-                @if let Some(range) = call.range { span.range { " " (words::range(range)) } }
+                @if let Some(lines) = lines_read(call) { span.range { ":" (words::range(lines)) } }
             },
         };
         let cells = vec![

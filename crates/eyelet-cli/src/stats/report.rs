@@ -83,6 +83,11 @@ pub(crate) struct ReadOfRange {
     pub(crate) session: u64,
 }
 
+/// The first and the last line that a call of `read` showed. The ranges of other tools are entries or matches.
+pub(crate) fn lines_read(call: &CallRecord) -> Option<(u64, u64)> {
+    call.range.filter(|_| call.tool == "read")
+}
+
 /// Reads of a range that the same session had read before.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct RepeatedReads {

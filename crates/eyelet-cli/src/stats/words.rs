@@ -5,7 +5,7 @@ use eyelet::{escape_name, grouped, rounded_size};
 use eyelet_mcp::CallRecord;
 
 use super::ledger::Totals;
-use super::report::ContextReport;
+use super::report::{ContextReport, lines_read};
 
 const SECOND_MS: u64 = 1000;
 const MINUTE_MS: u64 = 60 * SECOND_MS;
@@ -111,14 +111,14 @@ pub(super) fn range((first, last): (u64, u64)) -> String {
     format!("{first}-{last}")
 }
 
-/// What a call worked on: its command, or its path and range.
+/// What a call worked on: its command, or its path and lines.
 pub(super) fn target(call: &CallRecord) -> String {
     if let Some(command) = &call.command {
         return name(command);
     }
     let path = path(call.path.as_deref());
-    match call.range {
-        Some(shown) => format!("{path}:{}", range(shown)),
+    match lines_read(call) {
+        Some(lines) => format!("{path}:{}", range(lines)),
         None => path,
     }
 }
