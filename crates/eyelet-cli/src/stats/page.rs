@@ -81,11 +81,7 @@ fn tiles(report: &ContextReport) -> Markup {
             grouped(total.calls),
             words::counted(total.tokens / total.calls.max(1), "token") + " per call",
         ),
-        (
-            "Tokens shown",
-            grouped(total.tokens),
-            format!("estimate; {} of text", rounded_size(total.shown)),
-        ),
+        ("Tokens shown", grouped(total.tokens), format!("estimate; {}", rounded_size(total.shown))),
         (
             "Bytes withheld",
             rounded_size(total.withheld),

@@ -51,6 +51,7 @@ fn timeline(report: &ContextReport) -> Markup {
                 @for row in &report.tools.rows {
                     span { i class=(colour(report, &row.key.tool)) {} (words::name(&row.key.tool)) }
                 }
+                @if report.tools.others.calls > 0 { span { i.c0 {} "others" } }
             }
             div.plot {
                 div.scale aria-hidden="true" {
@@ -221,7 +222,14 @@ fn scale_top(highest: u64) -> u64 {
 
 /// A round number in few characters: `500`, `1.5k`, `40k`, `2M`.
 fn compact(number: u64) -> String {
-    let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    let units = [
+        (1_000_000_000_000_000_000, "E"),
+        (1_000_000_000_000_000, "P"),
+        (1_000_000_000_000, "T"),
+        (1_000_000_000, "G"),
+        (1_000_000, "M"),
+        (1_000, "k"),
+    ];
     match units.into_iter().find(|(size, _)| number >= *size) {
         None => number.to_string(),
         Some((size, name)) if number % size == 0 => format!("{}{name}", number / size),
