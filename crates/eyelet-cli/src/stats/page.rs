@@ -59,7 +59,7 @@ fn header(report: &ContextReport) -> Markup {
                     " into the contexts of models. "
                     @if total.withheld > 0 {
                         "eyelet withheld " strong { (rounded_size(total.withheld)) } ", "
-                        (percent(total.withheld, all)) " of all bytes."
+                        (words::percent(total.withheld, all)) " of all bytes."
                     }
                 }
                 p.source { (period) " · " (files.join(", ")) }
@@ -85,7 +85,7 @@ fn tiles(report: &ContextReport) -> Markup {
         (
             "Bytes withheld",
             rounded_size(total.withheld),
-            format!("{} of {}", percent(total.withheld, all), rounded_size(all)),
+            format!("{} of {}", words::percent(total.withheld, all), rounded_size(all)),
         ),
         ("Time", words::duration(total.ms), per_call),
         ("Errors", grouped(total.errors), words::counted(total.refusals, "sandbox refusal")),
@@ -109,27 +109,4 @@ fn footer(report: &ContextReport) -> String {
         "{skipped}Tokens are an estimate: one per 4 bytes of text. Times are UTC. Made by eyelet {}.",
         env!("CARGO_PKG_VERSION")
     )
-}
-
-/// A share in words, such as `12 %`. It is 0 or 100 only if that is exact.
-pub(super) fn percent(part: u64, whole: u64) -> String {
-    let share = 100.0 * part as f64 / whole.max(1) as f64;
-    match share {
-        _ if part == 0 => "0 %".to_owned(),
-        ..1.0 => "under 1 %".to_owned(),
-        99.0.. if part < whole => "over 99 %".to_owned(),
-        _ => format!("{share:.0} %"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentages_are_never_rounded_to_nothing_or_all() {
-        let shown = [(0, 7), (1, 1_000), (1, 8), (999, 1_000), (7, 7), (0, 0)];
-        let shown = shown.map(|(part, whole)| percent(part, whole)).join(", ");
-        assert_eq!(shown, "0 %, under 1 %, 12 %, over 99 %, 100 %, 0 %");
-    }
 }

@@ -4,7 +4,6 @@ use eyelet::{grouped, rounded_size};
 use maud::{Markup, html};
 
 use super::ledger::Totals;
-use super::page::percent;
 use super::report::ContextReport;
 use super::timeline::Bar;
 use super::words;
@@ -189,7 +188,7 @@ fn others(others: &Totals, total: u64, most: u64) -> Markup {
 }
 
 fn share(tokens: u64, total: u64) -> String {
-    format!("{} · {}", grouped(tokens), percent(tokens, total))
+    format!("{} · {}", grouped(tokens), words::percent(tokens, total))
 }
 
 /// A horizontal bar below its name and number.

@@ -61,6 +61,17 @@ pub(super) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
+/// A share in words, such as `12 %`. It is 0 or 100 only if that is exact.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    let share = 100.0 * part as f64 / whole.max(1) as f64;
+    match share {
+        _ if part == 0 => "0 %".to_owned(),
+        ..1.0 => "under 1 %".to_owned(),
+        99.0.. if part < whole => "over 99 %".to_owned(),
+        _ => format!("{share:.0} %"),
+    }
+}
+
 /// When the calls began.
 pub(super) fn period(report: &ContextReport) -> Option<String> {
     let (first, last) = (time(report.first.as_deref()?)?, time(report.last.as_deref()?)?);
@@ -169,5 +180,12 @@ mod tests {
     fn lengths_of_bars_have_one_unit() {
         let lengths = [1, 30, 300, 10_800, 43_200, 86_400, 28 * DAY_SECS];
         assert_eq!(lengths.map(interval).join(", "), "1 s, 30 s, 5 min, 3 h, 12 h, 1 d, 28 d");
+    }
+
+    #[test]
+    fn percentages_are_never_rounded_to_nothing_or_all() {
+        let shown = [(0, 7), (1, 1_000), (1, 8), (999, 1_000), (7, 7), (0, 0)];
+        let shown = shown.map(|(part, whole)| percent(part, whole)).join(", ");
+        assert_eq!(shown, "0 %, under 1 %, 12 %, over 99 %, 100 %, 0 %");
     }
 }
