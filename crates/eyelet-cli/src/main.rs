@@ -24,6 +24,7 @@ mod print_live;
 mod print_matches;
 mod registries;
 mod server_arguments;
+mod stats;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Bash(LazyArgs(flags)) => commands::bash::run(&flags, &cli.context),
         Command::Mcp(LazyArgs(flags)) => commands::mcp::run(&flags, &cli.context),
         Command::Tools(LazyArgs(flags)) => commands::tools::run(&flags, &cli.context),
+        Command::Stats(LazyArgs(flags)) => commands::stats::run(&flags),
         Command::Limits { json, markdown } => commands::limits::run(json, markdown),
         Command::Doctor { json } => commands::doctor::run(json),
         Command::Setup(LazyArgs(flags)) => commands::setup::run(&flags, &cli.context),

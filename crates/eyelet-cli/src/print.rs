@@ -131,10 +131,31 @@ pub(crate) fn ignore_broken_pipe(written: io::Result<()>) -> io::Result<()> {
 }
 
 /// Whether colours are not turned off.
-pub(crate) fn wants_colours() -> bool {
+fn wants_colours() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     !no_color && !dumb
+}
+
+/// Whether to print colours.
+#[derive(Clone, Copy)]
+pub(crate) enum Colours {
+    On,
+    Off,
+}
+
+impl Colours {
+    /// On if stdout is a terminal and colours are not turned off.
+    pub(crate) fn detect() -> Self {
+        if is_terminal() && wants_colours() { Colours::On } else { Colours::Off }
+    }
+
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        match self {
+            Colours::On => format!("{style}{text}{style:#}"),
+            Colours::Off => text.to_owned(),
+        }
+    }
 }
 
 /// Text without control characters, except tabs and line breaks.

@@ -8,7 +8,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use eyelet::escape_name;
 use eyelet::tools::{FileCount, FileMatches, MatchPage, ShownLine};
 
-use crate::print::{self, escaped};
+use crate::print::{self, Colours, escaped};
 
 const PATH: Style = AnsiColor::Magenta.on_default();
 const NUMBER: Style = AnsiColor::Green.on_default();
@@ -110,24 +110,4 @@ fn shown(path: &str, cwd: &Path) -> String {
 
 fn absolute(path: &str) -> String {
     escape_name(path.as_ref()).into_owned()
-}
-
-/// Whether to print colours.
-#[derive(Clone, Copy)]
-enum Colours {
-    On,
-    Off,
-}
-
-impl Colours {
-    fn detect() -> Self {
-        if print::is_terminal() && print::wants_colours() { Colours::On } else { Colours::Off }
-    }
-
-    fn paint(self, style: Style, text: &str) -> String {
-        match self {
-            Colours::On => format!("{style}{text}{style:#}"),
-            Colours::Off => text.to_owned(),
-        }
-    }
 }

@@ -249,7 +249,7 @@ pub use router::ToolRouter;
 pub use sandbox_policy::SandboxPolicy;
 pub use saved_output::output_store::OutputStore;
 pub use text::escape::{is_escaped, name as escape_name};
-pub use text::number::grouped;
+pub use text::number::{grouped, rounded_size};
 pub use text::reply_budget::ReplyBudget;
 pub use tool::{Load, Tool, ToolDefinition};
 

@@ -39,6 +39,11 @@ pub(super) const NPM: Need = Need {
     test: Test::Runs("npm", &["--version"]),
     advice: "apt-get install nodejs npm",
 };
+pub(super) const CHROMIUM: Need = Need {
+    name: "chromium",
+    test: Test::Runs("chromium", &["--version"]),
+    advice: "apt-get install chromium",
+};
 pub(super) const MUSL: Need = Need {
     name: "musl",
     test: Test::Runs(
@@ -48,7 +53,7 @@ pub(super) const MUSL: Need = Need {
     advice: "rustup target add x86_64-unknown-linux-musl",
 };
 
-const OPTIONAL: &[&Need] = &[&RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM, &MUSL];
+const OPTIONAL: &[&Need] = &[&RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM, &CHROMIUM, &MUSL];
 
 /// Programs that tests skip themselves without (`testkit::lacks`), beside the needs of steps.
 const OF_TESTS: &[&str] = &["cargo", "go", "make", "pip3", "python3"];

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::needs::{CLIPPY, MUSL, NPM, Need, PYTHON, ROOT, RUSTFMT};
+use super::needs::{CHROMIUM, CLIPPY, MUSL, NPM, Need, PYTHON, ROOT, RUSTFMT};
 use super::{
     agents, conformance, import_cycles, mcp_clients, pytest, ripgrep, second_user, spec_rules,
 };
@@ -147,6 +147,14 @@ pub(super) const STEPS: &[Step] = &[
         run: registries,
     },
     Step {
+        name: "stats-page",
+        about: "the page of `eyelet stats` in Chromium",
+        set: Set::Extended,
+        needs: &[CHROMIUM],
+        after: &[],
+        run: stats_page,
+    },
+    Step {
         name: "load",
         about: "load tests at full size, and more random repositories",
         set: Set::Extended,
@@ -287,6 +295,20 @@ fn registries(workspace: &Workspace) -> Result<(), String> {
     run(cargo_test(workspace)
         .args(["--package", "eyelet-sandbox", "--test", "it", "--"])
         .args(["--ignored", "package_managers::real_registries"]))
+}
+
+fn stats_page(workspace: &Workspace) -> Result<(), String> {
+    // The tests run the program of the crate.
+    run(workspace.cargo().args(["build", "--locked", "--package", "eyelet-cli"]))?;
+    run(cargo_test(workspace).args([
+        "--package",
+        "eyelet-cli",
+        "--test",
+        "it",
+        "--",
+        "--ignored",
+        "stats_page::",
+    ]))
 }
 
 fn load(workspace: &Workspace) -> Result<(), String> {

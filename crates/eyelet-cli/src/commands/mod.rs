@@ -13,5 +13,6 @@ pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod read;
 pub(crate) mod setup;
+pub(crate) mod stats;
 mod tool_runner;
 pub(crate) mod tools;

@@ -5,6 +5,7 @@ mod config;
 mod context;
 mod mcp;
 mod setup;
+mod stats;
 mod tool;
 mod value_parsers;
 
@@ -18,6 +19,7 @@ pub(crate) use config::ConfigFlags;
 pub(crate) use context::{CONTEXT_HEADING, ContextFlags};
 pub(crate) use mcp::{HttpFlags, McpFlags, ToolsFlags};
 pub(crate) use setup::SetupFlags;
+pub(crate) use stats::StatsFlags;
 pub(crate) use tool::{BashFlags, FindFilesFlags, GrepFilesFlags, ListDirFlags, ReadFlags};
 
 /// Tools for AI agents with bounded output: list_dir, find_files, grep_files, read, bash, jobs
@@ -75,6 +77,9 @@ pub(crate) enum Command {
     /// Print the tool definitions as JSON, for a model's API
     #[command(after_help = "Prints the tools that `eyelet mcp` offers with the same options.")]
     Tools(LazyArgs<ToolsFlags>),
+    /// Report what recorded calls put into the contexts of models
+    #[command(after_help = stats::AFTER_HELP)]
+    Stats(LazyArgs<StatsFlags>),
     /// Print the limits of the tools
     Limits {
         /// Print the limits as JSON

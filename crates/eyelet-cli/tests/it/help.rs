@@ -36,6 +36,7 @@ fn help_of_eyelet() {
           bash         Run a shell command
           mcp          Run the MCP server on stdin and stdout, or over HTTP
           tools        Print the tool definitions as JSON, for a model's API
+          stats        Report what recorded calls put into the contexts of models
           limits       Print the limits of the tools
           doctor       Print what the sandbox can enforce on this machine, and which gaps remain
           setup        Print, write or check the config entry that makes a client start the server
@@ -414,6 +415,29 @@ fn help_of_config() {
 }
 
 #[test]
+fn help_of_stats() {
+    expect![[r#"
+        exit 0
+        --- stdout
+        Report what recorded calls put into the contexts of models
+
+        Usage: eyelet stats [OPTIONS] <FILE>...
+
+        Arguments:
+          <FILE>...  Records of calls
+
+        Options:
+              --json        Print the report as JSON
+              --html <OUT>  Write the report as an HTML page to OUT, replacing the file
+              --limit <N>   Show at most N rows of each table [default: 10]
+          -h, --help        Print help
+
+        FILE is the file of `eyelet mcp --record FILE`; FILE.1 beside it has older calls. docs/records.md
+        explains the report.
+    "#]].assert_eq(&help(&["stats"]));
+}
+
+#[test]
 fn help_of_completions() {
     expect![[r#"
         exit 0
@@ -454,7 +478,7 @@ fn help_command_prints_what_the_flag_prints() {
     let (commands, _) = commands.split_once("\n\n").unwrap();
     let names = commands.lines().map(|line| line.split_whitespace().next().unwrap());
     let names: Vec<_> = names.filter(|name| *name != "help").collect();
-    assert_eq!(names.len(), 14);
+    assert_eq!(names.len(), 15);
     for name in names {
         assert_eq!(eyelet(&tree, ["help", name]), whole_help(&[name]), "{name}");
     }

@@ -25,6 +25,8 @@ mod setup_flags;
 mod setup_projects;
 mod setup_styles;
 mod setup_write;
+mod stats;
+mod stats_page;
 mod terminal;
 mod usage;
 mod writing;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use testkit::TempTree;
 use testkit::cli::{command, eyelet};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "call",
     "list-dir",
     "find-files",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 15] = [
     "bash",
     "mcp",
     "tools",
+    "stats",
     "limits",
     "doctor",
     "setup",

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use expect_test::expect;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value, json};
 use testkit::TempTree;
 use testkit::cli::{command, same};
@@ -24,7 +25,14 @@ fn terminal() -> (File, File) {
 
 /// Runs a command with stdout on a terminal. Escape characters become `ESC`.
 fn on_a_terminal(command: &mut Command) -> String {
+    on_a_terminal_of(0, command)
+}
+
+/// The same with a terminal of this width; 0 if it does not say.
+pub(crate) fn on_a_terminal_of(width: u16, command: &mut Command) -> String {
     let (mut person, screen) = terminal();
+    let size = Winsize { ws_row: 24, ws_col: width, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&screen, size).unwrap();
     let mut child = command.stdout(screen).stderr(Stdio::null()).spawn().unwrap();
     // Close this process's copy of the terminal, or the read below never ends.
     command.stdout(Stdio::null());

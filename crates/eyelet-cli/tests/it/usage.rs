@@ -54,7 +54,7 @@ fn invalid_command_line_is_reported_in_one_line() {
 
           no command given; run `eyelet help` to list the commands
         --cwd .
-          'eyelet' requires a subcommand but one was not provided [subcommands: call, list-dir, find-files, grep-files, read, bash, mcp, tools, limits, doctor, setup, config, completions, man, help]; usage: eyelet [OPTIONS] <COMMAND>
+          'eyelet' requires a subcommand but one was not provided [subcommands: call, list-dir, find-files, grep-files, read, bash, mcp, tools, stats, limits, doctor, setup, config, completions, man, help]; usage: eyelet [OPTIONS] <COMMAND>
         lst-dir
           unrecognized subcommand 'lst-dir'; a similar subcommand exists: 'list-dir'; usage: eyelet [OPTIONS] <COMMAND>
         list-dir --limt 3

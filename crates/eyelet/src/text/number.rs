@@ -19,7 +19,7 @@ pub(crate) fn counted(number: u64, one: &str, several: &str) -> String {
 }
 
 /// A size in bytes, rounded: `212 bytes`, `1.2 MB`.
-pub(crate) fn rounded_size(bytes: u64) -> String {
+pub fn rounded_size(bytes: u64) -> String {
     let mut size = bytes as f64;
     let mut unit = None;
     for larger in ["kB", "MB", "GB", "TB", "PB", "EB"] {

@@ -1,0 +1,26 @@
+//! The flags of `eyelet stats`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::value_parsers::whole_number;
+
+pub(crate) const AFTER_HELP: &str = "FILE is the file of `eyelet mcp --record FILE`; FILE.1 beside it has older calls. \
+    docs/records.md explains the report.";
+
+#[derive(Debug, Args)]
+pub(crate) struct StatsFlags {
+    /// Records of calls
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the report as an HTML page to OUT, replacing the file
+    #[arg(long, value_name = "OUT", conflicts_with = "json")]
+    pub(crate) html: Option<PathBuf>,
+    /// Show at most N rows of each table
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole_number)]
+    pub(crate) limit: u64,
+}
