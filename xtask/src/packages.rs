@@ -65,7 +65,9 @@ pub(crate) fn install_node(
     fs::create_dir_all(directory).map_err(wrong)?;
     for entry in fs::read_dir(workspace.root.join(source)).map_err(wrong)? {
         let file = entry.map_err(wrong)?;
-        fs::copy(file.path(), directory.join(file.file_name())).map_err(wrong)?;
+        if file.path().is_file() {
+            fs::copy(file.path(), directory.join(file.file_name())).map_err(wrong)?;
+        }
     }
     let lock = workspace.read(Path::new(source).join("package-lock.json"))?;
     let done = directory.join("installed.json");

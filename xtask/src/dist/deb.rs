@@ -29,12 +29,13 @@ pub(super) fn build(dist: &mut Dist<'_>) -> Result<(), String> {
     add_files(dist, &tree)?;
     add_control(dist, &tree)?;
     output(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&tree))?;
-    let name = format!("eyelet_{}_{DEB_ARCHITECTURE}.deb", deb_version());
+    let version = deb_version(dist.program.target);
+    let name = format!("eyelet_{version}_{DEB_ARCHITECTURE}.deb");
     let package = dist.out.join(name);
     let mut build = Command::new("dpkg-deb");
     build.args(["--root-owner-group", "--build"]).arg(&tree).arg(&package);
     output(build.env("SOURCE_DATE_EPOCH", &dist.epoch))?;
-    check_content(&package)?;
+    check_content(&package, &version)?;
     check_installation(dist, &package)?;
     if dist.has(Some(&LINTIAN)) {
         let mut lintian = Command::new("lintian");
@@ -65,7 +66,7 @@ fn add_files(dist: &Dist<'_>, tree: &Path) -> Result<(), String> {
     let written = date(dist, "--rfc-email")?;
     let values = [
         ("VERSION", VERSION),
-        ("DEB_VERSION", &deb_version()),
+        ("DEB_VERSION", &deb_version(dist.program.target)),
         ("AUTHORS", AUTHORS),
         ("DATE", &written),
     ];
@@ -104,7 +105,7 @@ fn add_control(dist: &Dist<'_>, tree: &Path) -> Result<(), String> {
     let bytes = list(tree, Path::new(""), &mut files)?;
     let sums = output(Command::new("md5sum").args(&files).current_dir(tree))?;
     let values = [
-        ("DEB_VERSION", deb_version()),
+        ("DEB_VERSION", deb_version(dist.program.target)),
         ("DEB_ARCHITECTURE", DEB_ARCHITECTURE.to_owned()),
         ("AUTHORS", AUTHORS.to_owned()),
         ("REPOSITORY", REPOSITORY.to_owned()),
@@ -142,10 +143,10 @@ fn list(tree: &Path, directory: &Path, files: &mut Vec<PathBuf>) -> Result<u64, 
     Ok(bytes)
 }
 
-fn check_content(package: &Path) -> Result<(), String> {
+fn check_content(package: &Path, version: &str) -> Result<(), String> {
     let info = output(Command::new("dpkg-deb").arg("--info").arg(package))?;
     let contents = output(Command::new("dpkg-deb").arg("--contents").arg(package))?;
-    let version = format!(" Version: {}\n", deb_version());
+    let version = format!(" Version: {version}\n");
     for (text, part) in [(&info, version.as_str()), (&info, "postinst"), (&contents, PROGRAM)] {
         if !text.contains(part) {
             return Err(format!("{}: no `{}` in:\n{text}", package.display(), part.trim()));
@@ -185,5 +186,9 @@ fn check_installation(dist: &Dist<'_>, package: &Path) -> Result<(), String> {
     let mut left = Vec::new();
     list(&root, Path::new(""), &mut left)?;
     left.retain(|file| !file.starts_with("var/lib/dpkg"));
-    if left.is_empty() { Ok(()) } else { Err(format!("after removing the package, {left:?} remain")) }
+    if left.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("after removing the package, {left:?} remain"))
+    }
 }

@@ -88,7 +88,7 @@ pub(crate) fn rehearse(workspace: &Workspace, eyelet: &Path) -> Result<Vec<Strin
     let mut dist = Dist::new(workspace, Kind::Rehearsal, program, "dist-rehearsal")?;
     dist.build_parts()?;
     dist.write_checksums()?;
-    Ok(dist.skipped)
+    Ok(dist.skipped.iter().map(|reason| format!("dist: {reason}")).collect())
 }
 
 impl<'w> Dist<'w> {

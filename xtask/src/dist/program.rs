@@ -8,11 +8,16 @@ use crate::workspace::{Workspace, run};
 
 /// The target of releases.
 const MUSL: &str = "x86_64-unknown-linux-musl";
-/// The target without `MUSL`: its C library can be linked statically too.
+/// The target if the toolchain lacks `MUSL`: glibc can be linked statically too, but cannot load its modules then.
 const GNU: &str = "x86_64-unknown-linux-gnu";
 
 /// What `ldd` prints for a static program: the first for one that is position-independent.
 const STATIC: &[&str] = &["statically linked", "not a dynamic executable"];
+
+/// Whether programs for this target may be published.
+pub(super) fn is_for_others(target: &str) -> bool {
+    target == MUSL
+}
 
 /// A program, and the target for which it was built.
 pub(super) struct Program {
@@ -65,7 +70,9 @@ fn target(workspace: &Workspace) -> Result<(&'static str, Option<String>), Strin
     let install = format!("run `rustup target add {MUSL}`");
     if has_target(workspace, GNU) && has_static_glibc() {
         let note = format!(
-            "built with glibc, because the toolchain does not have the target {MUSL}; before you publish, {install}"
+            "do not publish this: the program contains glibc, because the toolchain does not have the target {MUSL}. It can \
+             crash when a lookup of a user or host needs a module of /etc/nsswitch.conf, such as systemd, sss or \
+             mdns4. For a release, {install}"
         );
         return Ok((GNU, Some(note)));
     }

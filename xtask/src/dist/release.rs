@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use super::files::output;
+use super::program::is_for_others;
 use crate::workspace::Workspace;
 
 /// The version of the workspace.
@@ -14,12 +15,13 @@ pub(super) const AUTHORS: &str = env!("CARGO_PKG_AUTHORS");
 /// At most 100 characters: the limit of the MCP registry.
 pub(super) const DESCRIPTION: &str =
     "Bounded tools for AI agents: list, find, search and read files, and run commands in a sandbox";
-/// Debian's name for the processor of `program::MUSL` and `program::GNU`.
+/// Debian's name for the processor of the targets.
 pub(super) const DEB_ARCHITECTURE: &str = "amd64";
 
-/// The version of the `.deb`: that of the program and of the packaging.
-pub(super) fn deb_version() -> String {
-    format!("{VERSION}-1")
+/// The version of the `.deb`: that of the program and of the packaging. A package that is not for others has a lower one than
+/// that of the release.
+pub(super) fn deb_version(target: &str) -> String {
+    format!("{VERSION}-1{}", if is_for_others(target) { "" } else { "~trial" })
 }
 
 /// The name of the archive without its extension, which is also the directory in the archive.
@@ -68,7 +70,9 @@ pub(super) fn epoch(workspace: &Workspace) -> Result<String, String> {
     let time = time.trim();
     match time.parse::<u64>() {
         Ok(_) => Ok(time.to_owned()),
-        Err(error) => Err(format!("SOURCE_DATE_EPOCH={time}: {error}; set it to seconds since 1970")),
+        Err(error) => {
+            Err(format!("SOURCE_DATE_EPOCH={time}: {error}; set it to seconds since 1970"))
+        }
     }
 }
 

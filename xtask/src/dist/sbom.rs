@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::files::{fresh, output, write};
+use super::files::{at, fresh, output, write};
 use super::release::stem;
 use super::{Dist, third_party};
 use crate::packages;
@@ -27,7 +27,7 @@ pub(super) fn build(dist: &mut Dist<'_>) -> Result<(), String> {
         .env("SOURCE_DATE_EPOCH", &dist.epoch);
     output(&mut bom)?;
     let made = copy.join("crates/eyelet-cli/eyelet-cli.cdx.json");
-    let made = std::fs::read_to_string(&made).map_err(|error| format!("cargo-cyclonedx: {error}"))?;
+    let made = std::fs::read_to_string(&made).map_err(at(&made))?;
     // References contain the path of the copy, which means nothing elsewhere.
     let made = made.replace(&*copy.to_string_lossy(), "/eyelet");
     for part in third_party::crates(dist)? {

@@ -6,7 +6,7 @@
 
 use std::process::Command;
 
-use super::files::{copy, fill, fresh, output, write};
+use super::files::{at, copy, fill, fresh, output, write};
 use super::release::{DESCRIPTION, REPOSITORY, VERSION, download, registry_name};
 use super::{Dist, bundle};
 
@@ -45,7 +45,7 @@ fn check(dist: &Dist<'_>) -> Result<(), String> {
     };
     copy(&dist.out.join(NAME), &entry, 0o644)?;
     lint()?;
-    let right = std::fs::read_to_string(&entry).unwrap_or_default();
+    let right = std::fs::read_to_string(&entry).map_err(at(&entry))?;
     write(&entry, right.replace("\"fileSha256\"", "\"sha256\""))?;
     match lint() {
         Err(complaint) if complaint.contains("fileSha256") => Ok(()),

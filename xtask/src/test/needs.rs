@@ -68,20 +68,13 @@ pub(crate) const MANDOC: Need = Need {
     test: Test::Runs("sh", &["-c", "command -v mandoc"]),
     advice: "apt-get install mandoc",
 };
-pub(crate) const ZSH: Need = Need {
-    name: "zsh",
-    test: Test::Runs("zsh", &["--version"]),
-    advice: "apt-get install zsh",
-};
-pub(crate) const FISH: Need = Need {
-    name: "fish",
-    test: Test::Runs("fish", &["--version"]),
-    advice: "apt-get install fish",
-};
+pub(crate) const ZSH: Need =
+    Need { name: "zsh", test: Test::Runs("zsh", &["--version"]), advice: "apt-get install zsh" };
+pub(crate) const FISH: Need =
+    Need { name: "fish", test: Test::Runs("fish", &["--version"]), advice: "apt-get install fish" };
 
-const OPTIONAL: &[&Need] = &[
-    &RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM, &MUSL, &DPKG, &LINTIAN, &MAN, &MANDOC, &ZSH, &FISH,
-];
+const OPTIONAL: &[&Need] =
+    &[&RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM, &MUSL, &DPKG, &LINTIAN, &MAN, &MANDOC, &ZSH, &FISH];
 
 /// Programs that tests skip themselves without (`testkit::lacks`), beside the needs of steps.
 const OF_TESTS: &[&str] = &["cargo", "go", "make", "pip3", "python3"];
