@@ -1,9 +1,10 @@
-//! The project's own tasks: tests, benchmarks, checks with injected faults, and the program for others.
+//! The project's own tasks: tests, benchmarks, checks with injected faults, and releases.
 
 mod audit;
 mod bench;
 mod dist;
 mod faults;
+mod packages;
 mod test;
 mod workspace;
 

@@ -1,56 +1,27 @@
 //! Real MCP clients from the package registries, run once against the real server.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use super::built::built;
+use crate::packages;
 use crate::workspace::{Workspace, run};
-
-fn install_python(workspace: &Workspace) -> Result<(), String> {
-    let folder = workspace.clients("python");
-    let pinned = workspace.read("clients/python/requirements.txt")?;
-    let done = folder.join("installed.txt");
-    if fs::read_to_string(&done).is_ok_and(|installed| installed == pinned) {
-        return Ok(());
-    }
-    run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-    run(Command::new(folder.join("bin/python"))
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-        .args(["--no-deps", "--requirement", "clients/python/requirements.txt"])
-        .current_dir(&workspace.root))?;
-    fs::write(&done, pinned).map_err(|error| format!("{}: {error}", done.display()))
-}
 
 /// Installs the clients that `clients/js` pins, under `target/clients`.
 pub(super) fn install_node(workspace: &Workspace) -> Result<(), String> {
-    let folder = workspace.clients("js");
-    let source = workspace.root.join("clients/js");
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let lock = workspace.read("clients/js/package-lock.json")?;
-    let programs = ["check.mjs", "check_http.mjs", "conformance.mjs"];
-    for name in ["package.json", "package-lock.json", ".npmrc"].into_iter().chain(programs) {
-        fs::copy(source.join(name), folder.join(name))
-            .map_err(|error| format!("clients/js/{name}: {error}"))?;
-    }
-    let done = folder.join("installed.json");
-    if fs::read_to_string(&done).is_ok_and(|installed| installed == lock) {
-        return Ok(());
-    }
-    run(Command::new("npm")
-        // Not `ci`: it refuses a lock file without the other platforms' optional parts.
-        .args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"])
-        .arg("--loglevel=error")
-        .current_dir(&folder))?;
-    fs::write(&done, lock).map_err(|error| format!("{}: {error}", done.display()))
+    packages::install_node(workspace, "clients/js", &workspace.clients("js"))
 }
 
 /// The Python SDK, with both openings of the protocol, over stdio and HTTP.
 pub(super) fn python(workspace: &Workspace) -> Result<(), String> {
-    install_python(workspace)?;
+    let python = packages::install_python(
+        workspace,
+        "clients/python/requirements.txt",
+        &workspace.clients("python"),
+    )?;
     let eyelet = built(workspace)?.eyelet;
     for program in ["check.py", "check_http.py"] {
-        run(Command::new(workspace.clients("python").join("bin/python"))
+        run(Command::new(&python)
             .arg(workspace.root.join("clients/python").join(program))
             .arg(&eyelet))?;
     }

@@ -5,7 +5,7 @@ mod built;
 mod conformance;
 mod import_cycles;
 mod mcp_clients;
-mod needs;
+pub(crate) mod needs;
 mod pytest;
 mod ripgrep;
 mod second_user;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Something that a step needs. Without it the step is skipped.
-pub(super) struct Need {
-    pub(super) name: &'static str,
+pub(crate) struct Need {
+    pub(crate) name: &'static str,
     test: Test,
     /// How to get it.
     advice: &'static str,
@@ -17,24 +17,24 @@ enum Test {
     Root,
 }
 
-pub(super) const RUSTFMT: Need = Need {
+pub(crate) const RUSTFMT: Need = Need {
     name: "rustfmt",
     test: Test::Runs("cargo", &["fmt", "--version"]),
     advice: "rustup component add rustfmt",
 };
-pub(super) const CLIPPY: Need = Need {
+pub(crate) const CLIPPY: Need = Need {
     name: "clippy",
     test: Test::Runs("cargo", &["clippy", "--version"]),
     advice: "rustup component add clippy",
 };
-pub(super) const ROOT: Need = Need { name: "root", test: Test::Root, advice: "run it as root" };
+pub(crate) const ROOT: Need = Need { name: "root", test: Test::Root, advice: "run it as root" };
 // Debian ships `venv` without the `ensurepip` that it requires.
-pub(super) const PYTHON: Need = Need {
+pub(crate) const PYTHON: Need = Need {
     name: "python-venv",
     test: Test::Runs("python3", &["-c", "import ensurepip, venv"]),
     advice: "apt-get install python3-venv",
 };
-pub(super) const NPM: Need = Need {
+pub(crate) const NPM: Need = Need {
     name: "npm",
     test: Test::Runs("npm", &["--version"]),
     advice: "apt-get install nodejs npm",
@@ -44,7 +44,7 @@ pub(super) const CHROMIUM: Need = Need {
     test: Test::Runs("chromium", &["--version"]),
     advice: "apt-get install chromium",
 };
-pub(super) const MUSL: Need = Need {
+pub(crate) const MUSL: Need = Need {
     name: "musl",
     test: Test::Runs(
         "sh",
@@ -52,8 +52,36 @@ pub(super) const MUSL: Need = Need {
     ),
     advice: "rustup target add x86_64-unknown-linux-musl",
 };
+pub(crate) const DPKG: Need = Need {
+    name: "dpkg-deb",
+    test: Test::Runs("dpkg-deb", &["--version"]),
+    advice: "apt-get install dpkg",
+};
+pub(crate) const LINTIAN: Need = Need {
+    name: "lintian",
+    test: Test::Runs("lintian", &["--version"]),
+    advice: "apt-get install lintian",
+};
+pub(crate) const MAN: Need = Need {
+    name: "man",
+    test: Test::Runs("man", &["--warnings", "--version"]),
+    advice: "apt-get install man-db",
+};
+pub(crate) const MANDOC: Need = Need {
+    name: "mandoc",
+    // It has no flag for its version.
+    test: Test::Runs("sh", &["-c", "command -v mandoc"]),
+    advice: "apt-get install mandoc",
+};
+pub(crate) const ZSH: Need =
+    Need { name: "zsh", test: Test::Runs("zsh", &["--version"]), advice: "apt-get install zsh" };
+pub(crate) const FISH: Need =
+    Need { name: "fish", test: Test::Runs("fish", &["--version"]), advice: "apt-get install fish" };
 
-const OPTIONAL: &[&Need] = &[&RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM, &CHROMIUM, &MUSL];
+const OPTIONAL: &[&Need] = &[
+    &RUSTFMT, &CLIPPY, &ROOT, &PYTHON, &NPM, &CHROMIUM, &MUSL, &DPKG, &LINTIAN, &MAN, &MANDOC,
+    &ZSH, &FISH,
+];
 
 /// Programs that tests skip themselves without (`testkit::lacks`), beside the needs of steps.
 const OF_TESTS: &[&str] = &["cargo", "go", "make", "pip3", "python3"];
@@ -91,7 +119,7 @@ pub(super) fn check_required() -> Result<(), String> {
 
 impl Need {
     /// Why it is missing, and how to get it.
-    pub(super) fn missing(&self) -> Option<String> {
+    pub(crate) fn missing(&self) -> Option<String> {
         match self.test {
             Test::Root if is_root() => None,
             Test::Root => Some("not root".to_owned()),

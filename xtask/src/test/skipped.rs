@@ -1,6 +1,7 @@
 //! Tests that return early because a program is missing report it here, so that none is skipped silently.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use crate::workspace::Workspace;
@@ -18,6 +19,14 @@ pub(super) struct Skipped {
 /// The file of reports.
 pub(super) fn file(workspace: &Workspace) -> PathBuf {
     workspace.root.join("target/skipped-tests.txt")
+}
+
+/// Adds what a step skipped inside itself, a line `WHAT: REASON` each.
+pub(super) fn add(workspace: &Workspace, lines: &[String]) -> Result<(), String> {
+    let file = file(workspace);
+    let wrong = |error| format!("{}: {error}", file.display());
+    let mut file = OpenOptions::new().append(true).create(true).open(&file).map_err(wrong)?;
+    lines.iter().try_for_each(|line| writeln!(file, "{line}")).map_err(wrong)
 }
 
 impl Skipped {

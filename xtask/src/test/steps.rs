@@ -131,6 +131,17 @@ pub(super) const STEPS: &[Step] = &[
         run: dist::check,
     },
     Step {
+        name: "dist",
+        about: "the parts of a release, built with the program of the tests and checked",
+        set: Set::Extended,
+        needs: &[],
+        after: &[],
+        run: |workspace| {
+            let skipped = dist::rehearse(workspace, &built::built(workspace)?.eyelet)?;
+            skipped::add(workspace, &skipped)
+        },
+    },
+    Step {
         name: "pytest",
         about: "installs pytest and runs it in the sandbox",
         set: Set::Extended,

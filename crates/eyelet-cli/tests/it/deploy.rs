@@ -19,7 +19,7 @@ const SERVICE: &str = include_str!("../../../../deploy/kubernetes/service.yaml")
 const SECRET: &str = include_str!("../../../../deploy/kubernetes/secret.yaml");
 const NETWORK_POLICY: &str = include_str!("../../../../deploy/kubernetes/network-policy.yaml");
 const CONTAINERFILE: &str = include_str!("../../../../deploy/Containerfile");
-const DIST: &str = include_str!("../../../../xtask/src/dist.rs");
+const DIST: &str = include_str!("../../../../xtask/src/dist/mod.rs");
 
 /// The labels by which the Service and the network policy select the pod.
 const POD_LABELS: [(&str, &str); 2] =
@@ -201,12 +201,11 @@ fn the_server_does_not_start_with_the_token_of_the_example() {
 
 #[test]
 fn the_containerfile_copies_the_program_that_dist_builds() {
-    let target =
-        DIST.lines().find_map(|line| line.strip_prefix("const TARGET: &str = \"")).unwrap();
-    let target = target.strip_suffix("\";").unwrap();
-    let program = format!("COPY target/{target}/release/eyelet /usr/local/bin/eyelet\n");
+    assert!(DIST.contains(r#"dist.out.join("eyelet")"#));
+    assert!(DIST.contains(r#"Dist::new(workspace, Kind::Release, program, "dist")"#));
+    let program = "COPY target/dist/eyelet /usr/local/bin/eyelet\n";
     let from = "COPY --from=eyelet /usr/local/bin/eyelet /usr/local/bin/eyelet\n";
-    for line in ["FROM scratch AS eyelet\n", &program, from, "USER 1000:1000\n"] {
+    for line in ["FROM scratch AS eyelet\n", program, from, "USER 1000:1000\n"] {
         assert!(CONTAINERFILE.contains(line), "{line}");
     }
 }
