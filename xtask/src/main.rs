@@ -4,6 +4,7 @@ mod audit;
 mod bench;
 mod dist;
 mod faults;
+mod soak;
 mod test;
 mod workspace;
 
@@ -16,6 +17,7 @@ usage: cargo xtask test [--extended] [--require NAME,...] [STEP...]
        cargo xtask test --list
        cargo xtask bench NAME [--corpus DIR] [--quick]
        cargo xtask faults [SECONDS]
+       cargo xtask soak [--http] [--minutes N]
        cargo xtask audit
        cargo xtask dist";
 
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         ["audit", words @ ..] => task(audit::check, words),
         ["dist", words @ ..] => task(dist::build, words),
         ["faults", words @ ..] => task(faults::check, words),
+        ["soak", words @ ..] => task(soak::run, words),
         ["bench", words @ ..] if !words.is_empty() => task(bench::run, words),
         _ => {
             eprintln!("{USAGE}");
