@@ -21,7 +21,9 @@ pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Result<(), String> {
             "--http" => is_http = true,
             "--minutes" => {
                 let number = rest.next().and_then(|word| word.parse().ok());
-                minutes = number.filter(|minutes| *minutes > 0).ok_or("--minutes: expected a number of minutes")?;
+                minutes = number
+                    .filter(|minutes| *minutes > 0)
+                    .ok_or("--minutes: expected a number of minutes")?;
             }
             other => {
                 return Err(format!(
@@ -77,7 +79,8 @@ fn soak(
 fn runs_of_today(workspace: &Workspace) -> Result<PathBuf, String> {
     let date = Command::new("date").args(["-u", "+%F"]).output();
     let date = date.map_err(|error| format!("date: {error}"))?;
-    let folder = workspace.root.join("bench/runs").join(String::from_utf8_lossy(&date.stdout).trim());
+    let folder =
+        workspace.root.join("bench/runs").join(String::from_utf8_lossy(&date.stdout).trim());
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(folder)
 }

@@ -21,10 +21,8 @@ const SMALL_CALLS_PER_SECOND: u32 = 40;
 pub(crate) fn flood(client: &StdioClient, tree: &TempTree) {
     let text = "a line of a command that prints far more than anyone reads";
     let command = format!("yes '{text}' | head -c {BYTES}");
-    let request = Request::call(
-        "bash",
-        &json!({"command": command, "timeout_secs": 120}).to_string(),
-    );
+    let request =
+        Request::call("bash", &json!({"command": command, "timeout_secs": 120}).to_string());
     let pending: Vec<_> = (0..COMMANDS).map(|_| client.send(&request)).collect();
     client.while_flooded(|| {
         std::thread::scope(|scope| {

@@ -1,16 +1,17 @@
 //! A server over HTTP, and the clients of its sessions.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::workspace::within;
 
 use crate::client::{ANSWER_TIMEOUT, Answer, BurstState, Client, Request};
+use crate::http_response::{Response, messages, response};
 use crate::stdio_client::{initialize, watch_stderr};
 use crate::tally::{Beside, Tally};
 
@@ -32,18 +33,15 @@ pub(crate) struct HttpServer {
     tally: Arc<Tally>,
 }
 
-/// A response, read to its end.
-#[derive(Debug)]
-pub(crate) struct Response {
-    pub(crate) status: u16,
-    pub(crate) session: Option<String>,
-    pub(crate) body: String,
-}
-
 impl HttpServer {
     /// Starts the server with this command, which takes its token from a file.
-    pub(crate) fn start(command: &mut Command, token: &str, tally: &Arc<Tally>) -> Result<HttpServer, String> {
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    pub(crate) fn start(
+        command: &mut Command,
+        token: &str,
+        tally: &Arc<Tally>,
+    ) -> Result<HttpServer, String> {
+        let child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut child = child.map_err(|error| format!("{command:?}: {error}"))?;
         let mut errors = BufReader::new(child.stderr.take().ok_or("the server has no stderr")?);
         let mut banner = String::new();
@@ -69,7 +67,12 @@ impl HttpServer {
     }
 
     /// Sends a request without reading the response. Each request has its own connection.
-    pub(crate) fn open(&self, method: &str, headers: &[String], body: &str) -> Result<TcpStream, String> {
+    pub(crate) fn open(
+        &self,
+        method: &str,
+        headers: &[String],
+        body: &str,
+    ) -> Result<TcpStream, String> {
         let failed = |error| format!("{method} {}: {error}", self.address);
         let mut stream = TcpStream::connect(self.address).map_err(failed)?;
         stream.set_read_timeout(Some(ANSWER_TIMEOUT)).map_err(failed)?;
@@ -79,7 +82,11 @@ impl HttpServer {
              Content-Type: application/json\r\nAccept: {}\r\nContent-Length: {}\r\n",
             self.address,
             self.token,
-            if method == "GET" { "text/event-stream" } else { "application/json, text/event-stream" },
+            if method == "GET" {
+                "text/event-stream"
+            } else {
+                "application/json, text/event-stream"
+            },
             body.len()
         );
         let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
@@ -87,7 +94,12 @@ impl HttpServer {
         Ok(stream)
     }
 
-    pub(crate) fn send(&self, method: &str, headers: &[String], body: &str) -> Result<Response, String> {
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        headers: &[String],
+        body: &str,
+    ) -> Result<Response, String> {
         response(self.open(method, headers, body)?)
     }
 
@@ -163,7 +175,11 @@ pub(crate) struct Pending {
 
 impl Session<'_> {
     /// Loses the connection of a call after the first event, and continues with `Last-Event-ID`.
-    pub(crate) fn lose_connection(&self, request: &Request, pause: Duration) -> Result<Answer, String> {
+    pub(crate) fn lose_connection(
+        &self,
+        request: &Request,
+        pause: Duration,
+    ) -> Result<Answer, String> {
         let Pending { id, sent, stream } = self.send(request)?;
         let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
         let event = lines.find_map(|line| line.strip_prefix("id: ").map(str::to_owned));
@@ -205,7 +221,12 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn answer_of(&self, id: u64, sent: Instant, stream: TcpStream) -> Result<Option<Answer>, String> {
+    fn answer_of(
+        &self,
+        id: u64,
+        sent: Instant,
+        stream: TcpStream,
+    ) -> Result<Option<Answer>, String> {
         let response = response(stream)?;
         let time = sent.elapsed();
         let messages = messages(&response)?;
@@ -214,7 +235,9 @@ impl Session<'_> {
         self.server.tally.counts().progress += others.len() as u64;
         match answers.as_slice() {
             [] => Ok(None),
-            [answer] if answer["id"] == id => Ok(Some(Answer::new(answer, time, &self.server.tally))),
+            [answer] if answer["id"] == id => {
+                Ok(Some(Answer::new(answer, time, &self.server.tally)))
+            }
             _ => Err(format!("request {id} was not answered once: {response:?}")),
         }
     }
@@ -293,81 +316,5 @@ impl Client for Session<'_> {
 
     fn tally(&self) -> &Tally {
         &self.server.tally
-    }
-}
-
-/// Reads a response to the end of its connection.
-fn response(mut stream: TcpStream) -> Result<Response, String> {
-    let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).map_err(|error| format!("read a response: {error}"))?;
-    parse(&bytes).ok_or_else(|| format!("not a whole response: {:?}", String::from_utf8_lossy(&bytes)))
-}
-
-fn parse(bytes: &[u8]) -> Option<Response> {
-    let mut headers = [httparse::EMPTY_HEADER; 32];
-    let mut head = httparse::Response::new(&mut headers);
-    let httparse::Status::Complete(start) = head.parse(bytes).ok()? else { return None };
-    let header = |name: &str| {
-        let found = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-        found.and_then(|header| std::str::from_utf8(header.value).ok())
-    };
-    let rest = bytes.get(start..)?;
-    let body = match header("transfer-encoding") {
-        Some("chunked") => dechunk(rest)?,
-        _ => rest.to_vec(),
-    };
-    Some(Response {
-        status: head.code?,
-        session: header("mcp-session-id").map(str::to_owned),
-        body: String::from_utf8(body).ok()?,
-    })
-}
-
-/// The content of a chunked body; `None` unless it is complete.
-fn dechunk(mut rest: &[u8]) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
-    loop {
-        let httparse::Status::Complete((start, size)) = httparse::parse_chunk_size(rest).ok()? else {
-            return None;
-        };
-        if size == 0 {
-            return Some(body);
-        }
-        let end = start + usize::try_from(size).ok()?;
-        body.extend_from_slice(rest.get(start..end)?);
-        // A line break follows.
-        rest = rest.get(end + 2..)?;
-    }
-}
-
-/// The messages of a response: one as JSON, or some as events.
-fn messages(response: &Response) -> Result<Vec<Value>, String> {
-    let Response { status, body, .. } = response;
-    if *status != 200 {
-        return Err(format!("status {status}: {body}"));
-    }
-    let parse = |text: &str| {
-        serde_json::from_str(text).map_err(|error| format!("{error}: {text:.300}"))
-    };
-    if body.starts_with('{') {
-        return Ok(vec![parse(body)?]);
-    }
-    let data = body.lines().filter_map(|line| line.strip_prefix("data:"));
-    data.map(str::trim).filter(|data| !data.is_empty()).map(parse).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_of_a_chunked_response_are_read() {
-        let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nMcp-Session-Id: s\r\n\r\n\
-                    8\r\nid: 0/0\n\r\nc\r\ndata: {\"a\":\r\n7\r\n[1,2]}\n\r\n0\r\n\r\n";
-        let response = parse(text.as_bytes()).unwrap();
-        assert_eq!((response.status, response.session.as_deref()), (200, Some("s")));
-        assert_eq!(messages(&response).unwrap(), [json!({"a": [1, 2]})]);
-        let cut = &text.as_bytes()[..text.len() - 10];
-        assert!(parse(cut).is_none());
     }
 }

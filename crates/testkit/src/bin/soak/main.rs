@@ -5,8 +5,10 @@
 
 mod client;
 mod disconnects;
+mod files;
 mod floods;
 mod http_client;
+mod http_response;
 mod mixed_calls;
 mod over_http;
 mod over_stdio;

@@ -1,53 +1,21 @@
 //! What a client does: calls of every tool, right and wrong ones, each with the answer that must come.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use fastrand::Rng;
 use serde_json::{Value, json};
+use testkit::TempTree;
 use testkit::mcp_client::WRONG_ARGUMENTS;
 use testkit::workspace::marker;
-use testkit::{TempTree, png};
 
 use crate::client::{Answer, BurstState, Client, Outcome, Pacer, Request, is_busy};
+use crate::files::{LINES, SOURCES};
 
-/// The lines of the large file.
-const LINES: usize = 20_000;
 /// How many commands a server runs at once.
 const MAX_COMMANDS: usize = 8;
-/// The number of source files.
-const SOURCES: usize = 40;
 /// Error codes of JSON-RPC.
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
-
-/// The files that the calls work on.
-pub(crate) fn tree() -> TempTree {
-    let tree = TempTree::new(
-        "notes.txt = one line of notes\\n
-         .gitignore = ignored/\\n
-         ignored/hidden.rs = needle\\n
-         .git/HEAD = ref: refs/heads/main\\n
-         .git/config = [core]\\n\\tbare = false\\n
-         .git/hooks/
-         .git/objects/
-         .git/refs/heads/
-         data.bin = \\0\\0\\0\\0\\0\\0\\0\\0",
-    );
-    for number in 0..SOURCES {
-        let content = format!("fn item_{number}() {{}}\n// needle {number}\n");
-        tree.file(format!("src/part_{}/item_{number}.rs", number % 4), content);
-    }
-    let lines = (1..=LINES).fold(String::new(), |mut lines, number| {
-        let _ = writeln!(lines, "line {number} of a large file");
-        lines
-    });
-    tree.file("large.txt", lines);
-    tree.file("image.png", png(320, 200));
-    let utf16: Vec<u8> = "\u{feff}wide text\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    tree.file("utf16.txt", utf16);
-    tree
-}
 
 /// Why a client did not finish what it began.
 pub(crate) enum Stop {
@@ -249,8 +217,7 @@ impl<'v, C: Client> Visit<'v, C> {
 
     fn read_an_image(&mut self) -> Done {
         let scaled = json!({"path": "image.png", "region": "0,0,100,100"});
-        let arguments =
-            if self.random.bool() { json!({"path": "image.png"}) } else { scaled };
+        let arguments = if self.random.bool() { json!({"path": "image.png"}) } else { scaled };
         self.text("read", &arguments, "image/png").map(drop)
     }
 
@@ -274,7 +241,8 @@ impl<'v, C: Client> Visit<'v, C> {
     }
 
     fn leave_the_root(&mut self) -> Done {
-        let path = ["/etc/hostname", "/usr/../etc/passwd", "/proc/self/environ"][self.random.usize(0..3)];
+        let path =
+            ["/etc/hostname", "/usr/../etc/passwd", "/proc/self/environ"][self.random.usize(0..3)];
         self.error("read", &json!({ "path": path }).to_string(), "outside the roots")
     }
 
@@ -285,9 +253,10 @@ impl<'v, C: Client> Visit<'v, C> {
         // It is no call of a tool.
         no_tool.tool = None;
         let no_method = Request::new("no/such", &json!({}));
-        for (request, code, part) in
-            [(no_tool, INVALID_PARAMS, "unknown tool"), (no_method, METHOD_NOT_FOUND, "not supported")]
-        {
+        for (request, code, part) in [
+            (no_tool, INVALID_PARAMS, "unknown tool"),
+            (no_method, METHOD_NOT_FOUND, "not supported"),
+        ] {
             match self.client.request(&request)?.outcome {
                 Outcome::ProtocolError(is, message) if is == code && message.contains(part) => {}
                 other => return Err(Stop::Broken(format!("{request:?}: {other:?}"))),
@@ -322,7 +291,8 @@ impl<'v, C: Client> Visit<'v, C> {
 
     fn write_a_file(&mut self) -> Done {
         let name = format!("made-{}", self.random.u64(..));
-        let command = format!("seq 1000 > {name}; (setsid sleep 600 &); tail -n 1 {name}; rm {name}");
+        let command =
+            format!("seq 1000 > {name}; (setsid sleep 600 &); tail -n 1 {name}; rm {name}");
         self.text("bash", &json!({ "command": command }), "\n1000\n").map(drop)
     }
 
@@ -370,8 +340,7 @@ impl<'v, C: Client> Visit<'v, C> {
 
     fn continue_as_a_job(&mut self) -> Done {
         let command = "echo begun; sleep 2; echo ended";
-        let arguments =
-            json!({"command": command, "on_timeout": "background", "timeout_secs": 1});
+        let arguments = json!({"command": command, "on_timeout": "background", "timeout_secs": 1});
         let text = self.text("bash", &arguments, "begun")?;
         if text.contains("not continued in the background") {
             // Too many jobs run already.
@@ -383,7 +352,8 @@ impl<'v, C: Client> Visit<'v, C> {
     }
 
     fn stop(&mut self, job: u64) -> Done {
-        self.text("jobs", &json!({"job": job, "stop": true}), &format!("[job {job} killed")).map(drop)
+        self.text("jobs", &json!({"job": job, "stop": true}), &format!("[job {job} killed"))
+            .map(drop)
     }
 
     fn cancel(&mut self) -> Done {
@@ -412,7 +382,10 @@ impl<'v, C: Client> Visit<'v, C> {
         let mut broken = Vec::new();
         for pending in pending {
             let answer = pending.and_then(|pending| self.client.answer(pending));
-            match answer.map_err(Stop::Broken).and_then(|answer| text_of(answer, "find_files", ".rs")) {
+            match answer
+                .map_err(Stop::Broken)
+                .and_then(|answer| text_of(answer, "find_files", ".rs"))
+            {
                 Ok(_) | Err(Stop::Busy) => {}
                 Err(Stop::Broken(message)) => broken.push(message),
             }

@@ -12,8 +12,9 @@ use testkit::cli::command;
 use testkit::workspace::{FIRST, marked, marker, within};
 
 use crate::client::{Client as _, Outcome, Pacer, Request, is_busy};
+use crate::files;
 use crate::http_client::{HttpServer, Session};
-use crate::mixed_calls::{self, Visit};
+use crate::mixed_calls::Visit;
 use crate::processes::{Usage, adopt_orphans, server_directories, size_of};
 use crate::report::Report;
 use crate::tally::Tally;
@@ -46,7 +47,7 @@ pub(crate) fn run(duration: Duration, tally: &Arc<Tally>) -> Result<String, Stri
             duration.as_secs()
         ),
     );
-    let tree = mixed_calls::tree();
+    let tree = files::tree();
     let token_file = tree.beside().join("token");
     let token = format!("{:032x}", fastrand::u128(..));
     fs::write(&token_file, &token)
@@ -116,7 +117,13 @@ fn settled(server: &HttpServer, before: Usage) -> Result<Usage, String> {
 }
 
 /// One session after the other, each with some calls.
-fn use_sessions_until(end: Instant, server: &HttpServer, tree: &TempTree, pacer: &Pacer, tally: &Tally) {
+fn use_sessions_until(
+    end: Instant,
+    server: &HttpServer,
+    tree: &TempTree,
+    pacer: &Pacer,
+    tally: &Tally,
+) {
     let mut random = Rng::new();
     while Instant::now() < end {
         let session = match server.session() {
@@ -213,13 +220,20 @@ fn watch_until(end: Instant, server: &HttpServer, tree: &TempTree, most: &Mutex<
 
 fn report_usage(report: &mut Report, [idle, first, last]: [Usage; 3], most: &Most, tally: &Tally) {
     let number = most.sessions;
-    report.demand("most sessions at once", number, &SESSIONS.to_string(), number == SESSIONS as u64, tally);
+    report.demand(
+        "most sessions at once",
+        number,
+        &SESSIONS.to_string(),
+        number == SESSIONS as u64,
+        tally,
+    );
     report.row("memory before the first session", format!("{:.1} MiB", idle.resident_mib));
     let value = format!("{:.1} MiB", last.peak_mib);
     let demand = format!("≤ {MAX_PEAK_MIB} MiB");
     report.demand("peak memory", value, &demand, last.peak_mib <= MAX_PEAK_MIB, tally);
     let drift = last.resident_mib - first.resident_mib;
-    let value = format!("{drift:+.1} MiB, from {:.1} to {:.1} MiB", first.resident_mib, last.resident_mib);
+    let value =
+        format!("{drift:+.1} MiB, from {:.1} to {:.1} MiB", first.resident_mib, last.resident_mib);
     let demand = format!("≤ {MAX_DRIFT_MIB} MiB");
     let what = "change of memory from the end of one session to the end of all";
     report.demand(what, value, &demand, drift <= MAX_DRIFT_MIB, tally);
@@ -236,6 +250,9 @@ fn report_usage(report: &mut Report, [idle, first, last]: [Usage; 3], most: &Mos
     let demand = "none";
     let value = last.children;
     report.demand("child processes after all sessions", value, demand, value == 0, tally);
-    report.row("threads after one session, at most, after all", format!("{}, {}, {}", first.threads, most.threads, last.threads));
+    report.row(
+        "threads after one session, at most, after all",
+        format!("{}, {}, {}", first.threads, most.threads, last.threads),
+    );
     report.row("most bytes of saved output of all sessions", most.saved);
 }

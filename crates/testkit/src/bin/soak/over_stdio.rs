@@ -14,11 +14,10 @@ use testkit::workspace::{FIRST, FULL, SECOND, within};
 
 use crate::client::Pacer;
 use crate::disconnects;
+use crate::files;
 use crate::floods;
-use crate::mixed_calls::{self, Visit};
-use crate::processes::{
-    Usage, adopt_orphans, own_descendants, reap, server_directories, size_of,
-};
+use crate::mixed_calls::Visit;
+use crate::processes::{Usage, adopt_orphans, own_descendants, reap, server_directories, size_of};
 use crate::report::Report;
 use crate::stdio_client::{Exit, Reading, StdioClient};
 use crate::tally::Tally;
@@ -62,7 +61,7 @@ struct Server {
 
 impl Server {
     fn start(number: usize, policy: &[&str], tally: &Arc<Tally>) -> Result<Server, String> {
-        let tree = mixed_calls::tree();
+        let tree = files::tree();
         let record = tree.beside().join("record.jsonl");
         let mut command = eyelet(&tree, policy);
         command.arg("--record").arg(&record);
@@ -76,8 +75,7 @@ impl Server {
 
     /// Calls until `end`, together with other clients.
     fn call_until(&self, end: Instant, pacer: &Pacer) {
-        let mut visit =
-            Visit { client: &self.client, tree: &self.tree, pacer, random: Rng::new() };
+        let mut visit = Visit { client: &self.client, tree: &self.tree, pacer, random: Rng::new() };
         while Instant::now() < end {
             let _calling = self.calls.read().unwrap_or_else(PoisonError::into_inner);
             visit.next();
@@ -123,7 +121,7 @@ pub(crate) fn run(duration: Duration, tally: &Arc<Tally>) -> Result<String, Stri
     let servers = SERVERS.iter().enumerate();
     let servers = servers.map(|(number, policy)| Server::start(number + 1, policy, tally));
     let servers: Vec<_> = servers.collect::<Result<_, _>>()?;
-    let visited: Vec<_> = (0..VISITORS).map(|_| mixed_calls::tree()).collect();
+    let visited: Vec<_> = (0..VISITORS).map(|_| files::tree()).collect();
     let pacer = Pacer::new(CALLS_PER_SECOND);
     let each = |work: &(dyn Fn(&Server) + Sync)| {
         std::thread::scope(|scope| {
@@ -234,7 +232,9 @@ fn stop(servers: Vec<Server>, tally: &Tally) -> (Vec<(TempTree, PathBuf)>, usize
                 garbage += exit.garbage;
                 let Exit { status, unanswered, .. } = exit;
                 if !status.success() || unanswered > 0 {
-                    tally.broken(format!("{name}: {status}, {unanswered} requests without an answer"));
+                    tally.broken(format!(
+                        "{name}: {status}, {unanswered} requests without an answer"
+                    ));
                 }
             }
             Err(message) => tally.broken(format!("{name}: {message}")),
@@ -259,12 +259,27 @@ fn report_usage(
         let idle_mib = idle.resident_mib;
         let value = format!("{idle_mib:.1} MiB");
         let demand = format!("≤ {MAX_IDLE_MIB} MiB");
-        report.demand(&format!("{name}: memory before the first call"), value, &demand, idle_mib <= MAX_IDLE_MIB, tally);
+        report.demand(
+            &format!("{name}: memory before the first call"),
+            value,
+            &demand,
+            idle_mib <= MAX_IDLE_MIB,
+            tally,
+        );
         let value = format!("{:.1} MiB", last.peak_mib);
         let demand = format!("≤ {MAX_PEAK_MIB} MiB");
-        report.demand(&format!("{name}: peak memory"), value, &demand, last.peak_mib <= MAX_PEAK_MIB, tally);
+        report.demand(
+            &format!("{name}: peak memory"),
+            value,
+            &demand,
+            last.peak_mib <= MAX_PEAK_MIB,
+            tally,
+        );
         let drift = last.resident_mib - warm.resident_mib;
-        let value = format!("{drift:+.1} MiB, from {:.1} to {:.1} MiB", warm.resident_mib, last.resident_mib);
+        let value = format!(
+            "{drift:+.1} MiB, from {:.1} to {:.1} MiB",
+            warm.resident_mib, last.resident_mib
+        );
         let what = format!("{name}: change of memory since {} s", warm_up.as_secs());
         if warm_up == WARM_UP {
             let demand = format!("≤ {MAX_DRIFT_MIB} MiB");
@@ -283,10 +298,22 @@ fn report_usage(
         }
         let value = format!("{}, {}", first.children, last.children);
         let holds = last.children <= idle.children;
-        report.demand(&format!("{name}: child processes while nobody calls"), value, "none", holds, tally);
+        report.demand(
+            &format!("{name}: child processes while nobody calls"),
+            value,
+            "none",
+            holds,
+            tally,
+        );
         report.row(&format!("{name}: threads"), format!("{}, {}", first.threads, last.threads));
         let saved = saved.load(Ordering::Acquire);
         let demand = format!("≤ {MAX_SAVED_BYTES}");
-        report.demand(&format!("{name}: most bytes of saved output"), saved, &demand, saved <= MAX_SAVED_BYTES, tally);
+        report.demand(
+            &format!("{name}: most bytes of saved output"),
+            saved,
+            &demand,
+            saved <= MAX_SAVED_BYTES,
+            tally,
+        );
     }
 }

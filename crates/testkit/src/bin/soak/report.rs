@@ -25,7 +25,8 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(title: &str, about: &str) -> Report {
-        let text = format!("# {title}\n\n{about}\n\n| measured | value | demand |\n|---|---|---|\n");
+        let text =
+            format!("# {title}\n\n{about}\n\n| measured | value | demand |\n|---|---|---|\n");
         Report { text, load_before: load() }
     }
 
@@ -50,7 +51,13 @@ impl Report {
     }
 
     /// A number that should be so, but depends on what else the machine does.
-    pub(crate) fn aim(&mut self, what: &str, value: impl std::fmt::Display, aim: &str, is_met: bool) {
+    pub(crate) fn aim(
+        &mut self,
+        what: &str,
+        value: impl std::fmt::Display,
+        aim: &str,
+        is_met: bool,
+    ) {
         let mark = if is_met { "" } else { "missed: " };
         let _ = writeln!(self.text, "| {what} | {mark}{value} | {aim} (aim) |");
     }
@@ -67,9 +74,15 @@ impl Report {
         self.row("answers", counts.answers);
         self.row(
             "cancelled requests",
-            format!("{}, of which {} were answered all the same", counts.cancelled, counts.cancelled_and_answered),
+            format!(
+                "{}, of which {} were answered all the same",
+                counts.cancelled, counts.cancelled_and_answered
+            ),
         );
-        self.row("requests that were open when their client or server went away", counts.disconnected);
+        self.row(
+            "requests that were open when their client or server went away",
+            counts.disconnected,
+        );
         self.row(
             "errors of tools",
             format!("{}, of which {} say that the server is busy", counts.tool_errors, counts.busy),
@@ -106,11 +119,17 @@ impl Report {
             let [p50, p99, most] =
                 [0.5, 0.99, 1.0].map(|share| quantile(times, share).unwrap_or(f64::NAN));
             let number = times.len();
-            let value = format!("p50 {p50:.2} ms, p99 {p99:.1} ms, slowest {most:.0} ms of {number}");
+            let value =
+                format!("p50 {p50:.2} ms, p99 {p99:.1} ms, slowest {most:.0} ms of {number}");
             match beside {
                 Beside::Burst => self.row(name, value),
                 Beside::MixedCalls | Beside::Floods => {
-                    self.aim(name, value, &format!("p99 ≤ {small_p99_ms:.0} ms"), p99 <= small_p99_ms);
+                    self.aim(
+                        name,
+                        value,
+                        &format!("p99 ≤ {small_p99_ms:.0} ms"),
+                        p99 <= small_p99_ms,
+                    );
                 }
             }
         }
@@ -185,10 +204,15 @@ fn load() -> String {
 fn first_value(file: &str, key: &str) -> String {
     let text = fs::read_to_string(file).unwrap_or_default();
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-    lines.find(|(name, _)| name.trim() == key).map_or_else(String::new, |(_, value)| value.trim().to_owned())
+    lines
+        .find(|(name, _)| name.trim() == key)
+        .map_or_else(String::new, |(_, value)| value.trim().to_owned())
 }
 
 fn stdout(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
-    output.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    output.map_or_else(
+        |_| String::new(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    )
 }

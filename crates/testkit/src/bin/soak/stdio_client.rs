@@ -80,15 +80,13 @@ impl StdioClient {
     ) -> Result<StdioClient, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
-        let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (input, output, errors) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(output), Some(errors)) = (output, errors) else {
             return Err("the server has no stdout".to_owned());
         };
-        let link = Link {
-            tally: Arc::clone(tally),
-            open: Mutex::default(),
-            garbage: AtomicUsize::new(0),
-        };
+        let link =
+            Link { tally: Arc::clone(tally), open: Mutex::default(), garbage: AtomicUsize::new(0) };
         let link = Arc::new(link);
         let (for_output, for_errors) = (Arc::clone(&link), Arc::clone(tally));
         let readers = vec![
@@ -171,7 +169,8 @@ impl StdioClient {
             reader.join().map_err(|_| "a reader of the server's output panicked")?;
         }
         let open = self.link.open();
-        let unanswered = open.values().filter(|open| matches!(open, Open::Waiting(..))).count() as u64;
+        let unanswered =
+            open.values().filter(|open| matches!(open, Open::Waiting(..))).count() as u64;
         self.link.tally.counts().disconnected += unanswered;
         Ok(Exit { status, unanswered, garbage: self.link.garbage.load(Ordering::Acquire) })
     }
@@ -288,7 +287,9 @@ impl Link {
             let at = Instant::now();
             match serde_json::from_str(&line) {
                 Ok(message) => self.accept(message, at),
-                Err(_) => self.tally.broken(format!("stdout has a line that is not JSON: {line:.200}")),
+                Err(_) => {
+                    self.tally.broken(format!("stdout has a line that is not JSON: {line:.200}"))
+                }
             }
         }
         for open in self.open().values_mut() {
@@ -309,7 +310,10 @@ impl Link {
         }
         let Some(id) = message["id"].as_u64() else {
             let is_expected = message["error"]["code"] == PARSE_ERROR
-                && self.garbage.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1)).is_ok();
+                && self
+                    .garbage
+                    .fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1))
+                    .is_ok();
             if !is_expected {
                 self.tally.broken(format!("an answer without an id: {message}"));
             }
