@@ -5,6 +5,7 @@ mod bench;
 mod dist;
 mod faults;
 mod packages;
+mod soak;
 mod test;
 mod workspace;
 
@@ -17,6 +18,7 @@ usage: cargo xtask test [--extended] [--require NAME,...] [STEP...]
        cargo xtask test --list
        cargo xtask bench NAME [--corpus DIR] [--quick]
        cargo xtask faults [SECONDS]
+       cargo xtask soak [--http] [--minutes N]
        cargo xtask audit
        cargo xtask dist";
 
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         ["audit", words @ ..] => task(audit::check, words),
         ["dist", words @ ..] => task(dist::build, words),
         ["faults", words @ ..] => task(faults::check, words),
+        ["soak", words @ ..] => task(soak::run, words),
         ["bench", words @ ..] if !words.is_empty() => task(bench::run, words),
         _ => {
             eprintln!("{USAGE}");

@@ -78,8 +78,10 @@ fn sandbox_settings(
     if flags.force_tier2 {
         settings = settings.with_tier(TierChoice::Only(Tier::Landlock));
     }
+    // Under every policy, because this removes the directories of killed processes.
+    let private_temp = PrivateTemp::session(temp_dir());
     if policy != SandboxPolicy::Full {
-        settings = settings.with_private_temp(Arc::new(PrivateTemp::session(temp_dir())));
+        settings = settings.with_private_temp(Arc::new(private_temp));
     }
     if let Some(folder) = home::cache_folder().filter(|_| policy != SandboxPolicy::Full) {
         settings = settings.with_cache_folder(folder);

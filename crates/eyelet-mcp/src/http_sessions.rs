@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use eyelet::Jobs;
+use eyelet::limits::MAX_SESSIONS;
 use hyper::HeaderMap;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::http_header::HEADER_SESSION_ID;
@@ -20,8 +21,6 @@ use tokio_stream::{Stream, StreamExt as _};
 
 use crate::event_memory::EventMemory;
 
-/// The maximum number of sessions.
-const MAX_SESSIONS: usize = 100;
 /// How long a session may be idle. Its saved output ends with it.
 const MAX_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often to look for sessions that were idle for too long.

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use eyelet::ToolRouter;
+use eyelet::limits::MAX_SESSIONS;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body;
@@ -22,6 +23,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -41,8 +43,11 @@ const ENDPOINT: &str = "/mcp";
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// How long a client may take to send the head of a request, and again to send its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// The maximum number of connections; one more closes the oldest idle one.
-const MAX_CONNECTIONS: usize = 256;
+/// The maximum number of connections; one more closes the oldest idle one. Each session may have a stream of
+/// notifications and a request.
+const MAX_CONNECTIONS: usize = 2 * MAX_SESSIONS;
+/// How many files the server wants to open, if the system allows it: a session that has run commands keeps five open.
+const WANTED_DESCRIPTORS: u64 = 4096;
 /// How long to wait before accepting again after a failure, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -77,6 +82,7 @@ struct Gateway {
 /// # Errors
 /// Fails if the process cannot listen on the socket or create the runtime.
 pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Result<()> {
+    raise_descriptor_limit();
     let server = Server::new(options, router, Sharing::ManySessions).with_metrics();
     server.run(async |server| {
         http.listener.set_nonblocking(true)?;
@@ -105,6 +111,16 @@ pub fn serve_http(options: Options, router: ToolRouter, http: Http) -> io::Resul
         server.cancel_calls(Instant::now() + SHUTDOWN_TIMEOUT).await;
         Ok(())
     })
+}
+
+/// Raises the soft limit of open files, which is often 1024. Commands inherit it.
+fn raise_descriptor_limit() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.map_or(WANTED_DESCRIPTORS, |most| most.min(WANTED_DESCRIPTORS));
+    if current.is_some_and(|current| current < wanted) {
+        // If it fails, the server can have fewer sessions.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
+    }
 }
 
 /// A connection. It and each of its unfinished requests own a reference to `in_use`.

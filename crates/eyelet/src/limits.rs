@@ -47,6 +47,9 @@ pub const MAX_QUEUE: usize = 128;
 /// The maximum number of waiting calls of each kind in all sessions together. Further calls fail with `busy`.
 pub const MAX_QUEUE_OF_ALL: usize = 1024;
 
+/// The maximum number of sessions of a server over HTTP.
+pub const MAX_SESSIONS: usize = 256;
+
 /// When to repeat a call that failed with `busy`.
 pub const BUSY_RETRY: Duration = Duration::from_secs(3);
 
@@ -108,6 +111,8 @@ pub const SERVER: &[Limit] = &[
     Limit::new("waiting calls of each kind, per session", MAX_QUEUE as u64, "calls").beyond(BUSY),
     Limit::new("waiting calls of each kind, all sessions", MAX_QUEUE_OF_ALL as u64, "calls")
         .beyond(BUSY),
+    Limit::new("sessions over HTTP", MAX_SESSIONS as u64, "sessions")
+        .beyond("ends the session that was idle the longest"),
 ];
 
 const BUSY: &str = "fails with `busy`; retry in 3 s";

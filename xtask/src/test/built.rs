@@ -37,7 +37,7 @@ pub(crate) fn built(workspace: &Workspace) -> Result<Built, String> {
 }
 
 /// Cargo's target directory.
-pub(super) fn target(workspace: &Workspace) -> PathBuf {
+pub(crate) fn target(workspace: &Workspace) -> PathBuf {
     let set = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     workspace.root.join(set.unwrap_or_else(|| "target".into()))
 }

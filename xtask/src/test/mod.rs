@@ -13,7 +13,7 @@ mod skipped;
 mod spec_rules;
 mod steps;
 
-pub(crate) use built::built;
+pub(crate) use built::{built, target};
 pub(crate) use needs::is_root;
 
 use std::time::{Duration, Instant};

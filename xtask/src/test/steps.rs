@@ -8,6 +8,7 @@ use super::{
 };
 use super::{built, skipped};
 use crate::dist;
+use crate::soak;
 use crate::workspace::{Workspace, run};
 
 /// Which command runs a step.
@@ -172,6 +173,14 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[],
         after: &["ripgrep"],
         run: load,
+    },
+    Step {
+        name: "soak",
+        about: "mixed calls of many clients for seconds, over stdio and over HTTP",
+        set: Set::Extended,
+        needs: &[],
+        after: &[],
+        run: soak::run_briefly,
     },
     Step {
         name: "second-user-all",

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use eyelet::limits::MAX_SESSIONS;
 use testkit::TempTree;
 use testkit::cli::eyelet;
 use testkit::mcp_client::{LONG, WRONG_ARGUMENTS, output_directories};
@@ -115,7 +116,8 @@ fn half_open_connections_do_not_block_the_server() {
     let tree = tree();
     let server = Server::start(&tree);
     let mut half_open = Vec::new();
-    for _ in 0..400 {
+    // More than the server accepts at once.
+    for _ in 0..2 * MAX_SESSIONS + 50 {
         let mut stream = TcpStream::connect(&server.address).unwrap();
         stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: ").unwrap();
         half_open.push(stream);

@@ -1,16 +1,16 @@
 //! Sessions over HTTP: their number, and what each has for itself.
 
+use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
+use eyelet::limits::MAX_SESSIONS;
 use serde_json::json;
-use testkit::TempTree;
 use testkit::mcp_client::output_directories;
-use testkit::workspace::TIERS;
+use testkit::workspace::{FULL, TIERS};
+use testkit::{TempTree, eyelet_bin};
 
 use crate::http_client::Server;
-
-/// The maximum number of sessions.
-const MAX_SESSIONS: usize = 100;
 
 fn tree() -> TempTree {
     TempTree::new("notes.txt = one")
@@ -115,6 +115,41 @@ fn a_session_with_an_unfinished_request_does_not_end() {
     }
     assert_eq!(server.call_in(&busy, "read", &json!({"path": "notes.txt"})).0, 200);
     drop(stream);
+}
+
+#[test]
+fn every_session_may_have_a_stream_and_a_request() {
+    let tree = tree();
+    let server = Server::start(&tree);
+    let sessions: Vec<_> = (0..MAX_SESSIONS).map(|_| server.new_session()).collect();
+    let streams: Vec<_> = sessions.iter().map(|session| server.listen(session)).collect();
+    for session in &sessions {
+        let (status, reply) = server.call_in(session, "read", &json!({"path": "notes.txt"}));
+        assert_eq!(status, 200, "{reply}");
+    }
+    // None of them is idle.
+    let (status, reply) = server.initialize();
+    assert_eq!(status, 503, "{reply}");
+    drop(streams);
+}
+
+#[test]
+fn the_server_raises_its_limit_of_open_files() {
+    let tree = tree();
+    let mut command = Command::new("bash");
+    command
+        .args(["-c", "ulimit -S -n 512; exec \"$0\" \"$@\""])
+        .arg(eyelet_bin())
+        .args(["mcp", "--http", "127.0.0.1:0"])
+        .args(FULL)
+        .current_dir(tree.path())
+        .env("HOME", tree.beside());
+    let server = Server::run(&mut command);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.child.id())).unwrap();
+    let limit = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let [soft, hard] = limit.split_whitespace().take(2).collect::<Vec<_>>()[..] else { panic!() };
+    let most = hard.parse::<u64>().map_or(4096, |hard| hard.min(4096));
+    assert_eq!(soft, most.to_string(), "{limits}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Background jobs over MCP: whose they are, and how long they live.
 
+use eyelet::limits::MAX_SESSIONS;
 use serde_json::{Value, json};
 use testkit::TempTree;
 use testkit::mcp_client::{LONG, Server, text_of};
@@ -11,9 +12,6 @@ use crate::session::meta;
 /// The error of calls that belong to no session.
 const NO_SESSION: &str =
     "background jobs are not available: a job belongs to a session, and this call has none";
-
-/// The maximum number of sessions over HTTP.
-const MAX_SESSIONS: usize = 100;
 
 fn tree() -> TempTree {
     TempTree::new("notes.txt = one")

@@ -65,6 +65,26 @@ fn killing_eyelet_kills_its_commands_within_a_second() {
     assert!(left.iter().all(|name| !name.to_string_lossy().contains("-tmp-")), "{left:?}");
 }
 
+#[test]
+fn a_start_under_any_policy_removes_temp_directories_of_killed_processes() {
+    for flags in SUPERVISED {
+        let workspace = Workspace::new("");
+        let left = || {
+            let entries = fs::read_dir(workspace.tree.beside()).unwrap().filter_map(Result::ok);
+            let names = entries.map(|entry| entry.file_name());
+            names.filter(|name| name.to_string_lossy().contains("-tmp-")).count()
+        };
+        let marker = marker();
+        let mut eyelet = under_way(&workspace, SUPERVISED[0], &marker);
+        kill_process(pid(&eyelet), Signal::KILL).unwrap();
+        eyelet.wait().unwrap();
+        assert!(within(Duration::from_secs(30), || marked(&marker) == 0), "{flags:?}");
+        assert_eq!(left(), 1, "{flags:?}");
+        workspace.stdout(flags, "true");
+        assert_eq!(left(), 0, "{flags:?}");
+    }
+}
+
 /// The children of a process.
 pub(crate) fn children(parent: u32) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
