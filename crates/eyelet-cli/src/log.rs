@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use eyelet_mcp::RESTORED_TARGET;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
@@ -27,6 +28,7 @@ pub(crate) enum LogForm {
     Text,
     // One JSON object per event, and for everything else on stderr too.
     Json,
+    // Only restored protected paths, as text.
     Off,
 }
 
@@ -49,15 +51,18 @@ static LOG: OnceLock<Log> = OnceLock::new();
 pub(crate) fn start(form: LogForm) {
     let (sender, lines) = sync_channel(MAX_WAITING);
     let log = Log { form, lines: sender, dropped: AtomicU64::new(0) };
-    if form == LogForm::Off || LOG.set(log).is_err() {
+    if LOG.set(log).is_err() {
         return;
     }
     // Without the thread, all lines are dropped.
     let _ = thread::Builder::new().name("eyelet-log".to_owned()).spawn(move || write(&lines));
     // Not those of other crates, which may contain what a client sent.
-    let own = Targets::new()
-        .with_target("eyelet", LevelFilter::INFO)
-        .with_target("eyelet_mcp", LevelFilter::INFO);
+    let own = match form {
+        LogForm::Text | LogForm::Json => Targets::new()
+            .with_target("eyelet", LevelFilter::INFO)
+            .with_target("eyelet_mcp", LevelFilter::INFO),
+        LogForm::Off => Targets::new().with_target(RESTORED_TARGET, LevelFilter::WARN),
+    };
     let layer = fmt::layer()
         .with_target(false)
         .with_ansi(false)

@@ -53,6 +53,9 @@ impl CallLog {
         let (session, tool, time) = (self.session, self.tool, self.start.elapsed());
         let call = CallSummary { session, tool, time, reply };
         log::call(&call, self.trace_id.as_deref());
+        for what in &reply.facts.restored {
+            log::restored(session, what);
+        }
         if let Some(metrics) = &self.server.metrics {
             metrics.add(&call);
         }

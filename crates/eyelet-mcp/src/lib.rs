@@ -44,6 +44,7 @@ mod thread_pool;
 mod token;
 
 pub use error_text::{error_text, hint_text};
+pub use log::RESTORED_TARGET;
 pub use options::{Options, ReplyForm, WorkingDirectory};
 pub use record::{CallRecord, Record};
 pub use serve_http::{Http, serve_http};

@@ -28,6 +28,15 @@ pub(crate) fn call(call: &CallSummary<'_>, trace_id: Option<&str>) {
     );
 }
 
+/// The target of the events that say that a protected path was restored. Hosts should show them even if they show
+/// no other events: the change may have been the user's.
+pub const RESTORED_TARGET: &str = "eyelet_mcp::restored";
+
+/// The sandbox restored a protected path, as these words say.
+pub(crate) fn restored(session: SessionNumber, what: &str) {
+    warn!(target: RESTORED_TARGET, session, "protected path {what}");
+}
+
 /// The server refuses a request before it reaches a session. `reason` is a text of this program.
 pub(crate) fn refused(status: u16, reason: &'static str) {
     warn!(status, reason, "refused");

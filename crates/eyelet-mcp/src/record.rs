@@ -68,7 +68,7 @@ pub struct CallRecord {
     /// The error code, if the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What the sandbox refused to the command.
+    /// What the sandbox refused to the command, and which protected paths it restored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refusals: Vec<String>,
 }
@@ -99,7 +99,7 @@ impl CallRecord {
             ms: call.milliseconds(),
             exit_code: facts.exit_code,
             error: error.map(str::to_owned),
-            refusals: facts.refusals.clone(),
+            refusals: [facts.refusals.as_slice(), &facts.restored].concat(),
         }
     }
 }

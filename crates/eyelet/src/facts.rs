@@ -13,9 +13,11 @@ pub struct Facts {
     pub pixels: Option<u64>,
     /// The exit code of a command.
     pub exit_code: Option<i32>,
-    /// What the sandbox refused to a command, and which protected paths it restored, in words.
+    /// What the sandbox refused to a command, in words.
     pub refusals: Vec<String>,
-    /// How often the sandbox did so. More than `refusals` has entries if there were too many or equal ones.
+    /// Which protected paths the sandbox restored, in words.
+    pub restored: Vec<String>,
+    /// How often the sandbox did either. More than both lists have entries if there were too many or equal ones.
     pub refusal_count: u64,
 }
 

@@ -210,6 +210,20 @@ fn the_record_names_what_the_sandbox_refused() {
 }
 
 #[test]
+fn restored_paths_are_reported_on_stderr_under_every_form_of_the_log() {
+    for form in ["text", "json", "off"] {
+        let tree = tree();
+        let mut command = command(&tree);
+        let flags = ["--sandbox", "workspace-write", "--log", form];
+        let server = Server::run(command.args(["mcp", "--http", "127.0.0.1:0"]).args(flags));
+        server.bash("echo '{}' > .mcp.json");
+        let is_reported =
+            || server.stderr().iter().any(|line| line.contains(".mcp.json: restored; "));
+        assert!(within(LONG, is_reported), "{form}: {:?}", server.stderr());
+    }
+}
+
+#[test]
 fn a_record_that_cannot_be_written_is_an_error_at_the_start() {
     let tree = tree();
     let inside = tree.at("calls");

@@ -239,7 +239,8 @@ impl Report for BashReport {
         let add = |sum: u64, one: &Blocked| sum.saturating_add(one.count.max(1));
         Facts {
             exit_code: Some(self.exit_code).filter(|_| !self.is_running()),
-            refusals: blocked.chain(self.reverted_in_words()).collect(),
+            refusals: blocked.collect(),
+            restored: self.reverted_in_words(),
             refusal_count: self.sandbox_blocked.iter().fold(others, add),
             ..Facts::default()
         }
