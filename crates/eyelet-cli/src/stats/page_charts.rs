@@ -231,7 +231,7 @@ fn compact(number: u64) -> String {
     ];
     match units.into_iter().find(|(size, _)| number >= *size) {
         None => number.to_string(),
-        Some((size, name)) if number % size == 0 => format!("{}{name}", number / size),
+        Some((size, name)) if number.is_multiple_of(size) => format!("{}{name}", number / size),
         Some((size, name)) => format!("{:.1}{name}", number as f64 / size as f64),
     }
 }

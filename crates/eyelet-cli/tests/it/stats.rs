@@ -299,33 +299,25 @@ fn json_report_has_only_documented_fields() {
 
 /// The names of all fields, except those that are names of tools.
 fn collect_names(value: &Value, names: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                names.insert(name.clone());
-                if name != "tokens_by_tool" {
-                    collect_names(value, names);
-                }
-            }
+    for (name, value) in value.as_object().into_iter().flatten() {
+        names.insert(name.clone());
+        if name != "tokens_by_tool" {
+            collect_names(value, names);
         }
-        Value::Array(items) => items.iter().for_each(|item| collect_names(item, names)),
-        _ => {}
+    }
+    for item in value.as_array().into_iter().flatten() {
+        collect_names(item, names);
     }
 }
 
 /// The report with one item of each list.
 fn shortened(mut report: Value) -> Value {
-    match &mut report {
-        Value::Array(items) => items.truncate(1),
-        Value::Object(fields) => {
-            for value in fields.values_mut() {
-                *value = shortened(value.take());
-            }
-        }
-        _ => {}
-    }
-    if let Value::Array(items) = &mut report {
+    if let Some(items) = report.as_array_mut() {
+        items.truncate(1);
         items.iter_mut().for_each(|item| *item = shortened(item.take()));
+    }
+    for (_, value) in report.as_object_mut().into_iter().flatten() {
+        *value = shortened(value.take());
     }
     report
 }
@@ -411,7 +403,7 @@ fn several_files_make_one_report() {
 #[test]
 fn lines_that_are_not_calls_are_reported() {
     let tree = TempTree::new("");
-    let half = &RECORD[..RECORD.len() - 40];
+    let (half, _) = RECORD.split_at(RECORD.len() - 40);
     tree.file("calls", format!("# calls\n\n{half}"));
     let text = eyelet(&tree, ["stats", "calls"]);
     assert!(text.contains("\n9 calls, "), "{text}");
