@@ -2,11 +2,12 @@
 //! an unfinished request or a running job is not idle.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use eyelet::Jobs;
 use eyelet::limits::MAX_SESSIONS;
+use eyelet::{Jobs, release_free_memory};
 use hyper::HeaderMap;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::http_header::HEADER_SESSION_ID;
@@ -34,6 +35,8 @@ pub(crate) struct HttpSessions {
     manager: LocalSessionManager,
     events: Arc<EventMemory>,
     uses: Mutex<HashMap<SessionId, LastUse>>,
+    /// Whether a session has ended since memory was released.
+    has_ended: AtomicBool,
     /// Held while a session is created.
     pub(crate) creation: tokio::sync::Mutex<()>,
 }
@@ -81,6 +84,7 @@ impl HttpSessions {
             manager,
             events,
             uses: Mutex::default(),
+            has_ended: AtomicBool::new(false),
             creation: tokio::sync::Mutex::default(),
         }
     }
@@ -125,11 +129,14 @@ impl HttpSessions {
         }
     }
 
-    /// Ends the sessions that are idle for too long, again and again.
+    /// Ends the sessions that are idle for too long, again and again. Releases the memory of those that have ended.
     pub(crate) async fn end_idle_sessions(&self) {
         loop {
             sleep(IDLE_CHECK_INTERVAL).await;
             self.end_idle(Instant::now()).await;
+            if self.has_ended.swap(false, Ordering::AcqRel) {
+                release_free_memory();
+            }
         }
     }
 
@@ -195,6 +202,7 @@ impl SessionManager for HttpSessions {
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         let closed = self.manager.close_session(id).await;
         self.events.forget(id);
+        self.has_ended.store(true, Ordering::Release);
         closed
     }
 

@@ -262,7 +262,7 @@ pub use exec::sandboxed::{
 #[cfg(feature = "sandbox")]
 pub use eyelet_sandbox::{
     InvalidMemoryLimit, MemoryLimit, Network, Strictness, Supervisor, Tier, TierChoice,
-    run_if_supervisor, shield_this_process,
+    release_free_memory, run_if_supervisor, shield_this_process,
 };
 
 /// Compiles the example of the README.

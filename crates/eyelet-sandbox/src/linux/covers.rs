@@ -140,7 +140,7 @@ pub(super) fn hide(real: &Path) -> Result<(), SetupFailure> {
     let found = resolve::at(real)
         .map_err(|error| SetupFailure::new(&format!("cannot open {}", real.display()), error))?;
     let Some(found) = found else { return Ok(()) };
-    if found.is_dir() {
+    let hidden = if found.is_dir() {
         let flags =
             MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
         let target = real.to_string_lossy();
@@ -148,5 +148,10 @@ pub(super) fn hide(real: &Path) -> Result<(), SetupFailure> {
             .map_err(SetupFailure::at(format!("cannot hide {target}")))
     } else {
         mount_tree(&copy(Path::new("/dev/null"))?, real)
+    };
+    match hidden {
+        // It was removed meanwhile, such as the temp directory of a session that has ended.
+        Err(_) if matches!(resolve::at(real), Ok(None)) => Ok(()),
+        hidden => hidden,
     }
 }

@@ -23,3 +23,4 @@ mod tmp_paths;
 mod worktree_mounts;
 
 pub(crate) use monitor::supervise;
+pub(crate) use sys::release_free_memory;

@@ -1,4 +1,5 @@
-//! System calls without a safe wrapper: the only unsafe code. Every process here has one thread.
+//! System calls without a safe wrapper: the only unsafe code. Every process here has one thread, except for the caller of
+//! `release_free_memory`.
 
 #![expect(unsafe_code, reason = "the system is called without a safe wrapper")]
 
@@ -245,4 +246,13 @@ pub(super) fn has_writer(file: OwnedFd) -> bool {
     // SAFETY: no memory is passed. The kernel grants a read lease only if nobody has the file open for writing; it
     // ends when the handle is closed.
     unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_RDLCK) != 0 }
+}
+
+/// Returns free memory of the allocator to the system, if it is the one that does not do so by itself.
+pub(crate) fn release_free_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: no memory is passed, and every thread may call it at any time.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use testkit::workspace::{FIRST, TIERS, Workspace, marked, marker, within};
@@ -135,6 +136,33 @@ fn a_running_command_cannot_read_the_temp_directory_of_a_later_session() {
         later.wait().unwrap();
         let printed = String::from_utf8_lossy(&output.stdout);
         assert!(printed.contains("seen") && !printed.contains("CANARY"), "{tier:?}: {printed}");
+    }
+}
+
+#[test]
+fn commands_run_while_temp_directories_of_other_sessions_vanish() {
+    let user = rustix::process::getuid().as_raw();
+    for tier in TIERS {
+        let workspace = Workspace::new("");
+        let temp = workspace.tree.beside();
+        let others: Vec<_> = (0..40u128)
+            .map(|number| temp.join(format!("eyelet-{user}-tmp-{number:032x}")))
+            .collect();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    others.iter().for_each(|other| drop(fs::create_dir(other)));
+                    // As sessions do; another start may take them for those of dead sessions.
+                    others.iter().for_each(|other| drop(fs::remove_dir(other)));
+                }
+            });
+            let answers: Vec<_> = (0..30).map(|_| workspace.answer(tier, "echo ran")).collect();
+            is_over.store(true, Ordering::Relaxed);
+            for answer in answers {
+                assert_eq!(answer["data"]["stdout"], "ran\n", "{tier:?}: {answer}");
+            }
+        });
     }
 }
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use eyelet::{MemoryLimit, SandboxSettings};
+#[cfg(target_env = "gnu")]
+use eyelet_sandbox::release_free_memory;
 use eyelet_sandbox::{Supervisor, TierChoice};
 use serde_json::{Value, json};
 use testkit::eyelet_bin;
@@ -20,6 +22,31 @@ pub(crate) const ALLOCATE: &str = "printf -v x '%*s' 400000000 '';";
 fn is_killed(data: &Value) -> bool {
     (&data["exit_code"], &data["killed"]) == (&json!(137), &json!("memory limit 200 MiB"))
         && data["timed_out"] != true
+}
+
+/// The resident set size of this process in KiB.
+#[cfg(target_env = "gnu")]
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+#[cfg(target_env = "gnu")]
+fn free_memory_is_returned_to_the_system() {
+    testkit::in_own_process("memory::free_memory_is_returned_to_the_system", || {
+        let blocks: Vec<_> = (0..64 * 1024).map(|_| vec![1_u8; 1024]).collect();
+        // One block in a hundred stays, at the end too: the allocator alone returns nothing.
+        let (kept, freed): (Vec<_>, Vec<_>) =
+            blocks.into_iter().enumerate().partition(|(number, _)| number % 100 == 99);
+        drop(freed);
+        let before = resident();
+        release_free_memory();
+        let after = resident();
+        assert!(after < before / 2, "{before} KiB before, {after} KiB after");
+        assert_eq!(kept.len(), 655);
+    });
 }
 
 #[test]

@@ -149,19 +149,27 @@ impl<'v, C: Client> Visit<'v, C> {
         }
     }
 
-    /// Something that needs no session.
+    /// Does something that needs no session, chosen at random.
     pub(crate) fn next_without_session(&mut self) {
-        let deeds: [fn(&mut Self) -> Done; 6] = [
-            Visit::read_a_small_file,
-            Visit::list_the_top,
-            Visit::read_a_page,
-            Visit::search,
-            Visit::leave_the_root,
-            Visit::run_a_command,
-        ];
+        let deeds = Self::WITHOUT_SESSION;
         let number = self.random.usize(0..deeds.len());
         self.report(deeds[number]);
     }
+
+    /// Does everything once that needs no session.
+    pub(crate) fn all_without_session(&mut self) {
+        Self::WITHOUT_SESSION.into_iter().for_each(|deed| self.report(deed));
+    }
+
+    const WITHOUT_SESSION: [fn(&mut Self) -> Done; 7] = [
+        Visit::read_a_small_file,
+        Visit::list_the_top,
+        Visit::read_a_page,
+        Visit::search,
+        Visit::leave_the_root,
+        Visit::run_a_command,
+        Visit::print_long_output,
+    ];
 
     fn read_a_small_file(&mut self) -> Done {
         self.small("read", &json!({"path": "notes.txt"}), "one line of notes")
@@ -360,7 +368,8 @@ impl<'v, C: Client> Visit<'v, C> {
         self.pacer.wait(1);
         let sleep = format!("setsid sleep {marker} & sleep {marker}", marker = marker());
         let (tool, arguments) = match self.random.u8(0..4) {
-            0 => ("bash", json!({ "command": sleep })),
+            // Over HTTP, a cancel may arrive before its call.
+            0 => ("bash", json!({"command": sleep, "timeout_secs": 20})),
             1 => ("grep_files", json!({"pattern": "needle"})),
             2 => ("list_dir", json!({"dir_path": self.tree.str(), "depth": 9})),
             _ => ("read", json!({"path": "large.txt", "tail": 2000})),
