@@ -28,8 +28,10 @@ pub(super) fn copy_sources(
         fs::create_dir_all(directory).map_err(failed(directory))?;
         fs::copy(workspace.root.join(path), &copy).map_err(failed(path))?;
     }
-    let settings = Path::new("docs/book.toml");
-    fs::copy(workspace.root.join(settings), book.join("book.toml")).map_err(failed(settings))?;
+    for name in ["book.toml", "site.css"] {
+        let settings = Path::new("docs").join(name);
+        fs::copy(workspace.root.join(&settings), book.join(name)).map_err(failed(&settings))?;
+    }
     let summary = source.join("SUMMARY.md");
     fs::write(&summary, from_the_top(&workspace.read(SUMMARY)?)).map_err(failed(&summary))
 }
