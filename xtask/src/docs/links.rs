@@ -12,6 +12,9 @@ use crate::workspace::Workspace;
 /// The table of contents of the site.
 pub(super) const SUMMARY: &str = "docs/SUMMARY.md";
 
+/// The test that checks the code blocks of pages. It names each page that has some.
+const TEST_OF_CODE: &str = "crates/eyelet-cli/tests/it/doc_pages.rs";
+
 /// A repository with fewer links was not parsed right.
 const FEWEST_LINKS: usize = 100;
 
@@ -20,6 +23,7 @@ const FEWEST_LINKS: usize = 100;
 struct Page {
     links: Vec<Link>,
     anchors: BTreeSet<String>,
+    has_code: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -51,7 +55,8 @@ pub(super) fn site_files(workspace: &Workspace) -> Result<SiteFiles, String> {
         let path = workspace.root.join(path);
         path.is_dir().then_some(Kind::Directory).or(path.is_file().then_some(Kind::File))
     };
-    let (files, complaints) = examine(&pages, exists);
+    let (files, mut complaints) = examine(&pages, exists);
+    complaints.extend(unchecked_code(&pages, &workspace.read(TEST_OF_CODE)?));
     let links: usize = pages.values().map(|page| page.links.len()).sum();
     if links < FEWEST_LINKS {
         return Err(format!("only {links} links were found"));
@@ -145,6 +150,18 @@ fn examine(
     (SiteFiles { chapters, others }, complaints)
 }
 
+/// The pages for users with code blocks that the test does not check.
+fn unchecked_code(pages: &BTreeMap<PathBuf, Page>, test: &str) -> Vec<String> {
+    let is_unchecked = |(path, page): &(&PathBuf, &Page)| {
+        let is_for_users = path.starts_with("docs") || *path == Path::new("README.md");
+        is_for_users && page.has_code && !test.contains(&format!("\"{}\"", path.display()))
+    };
+    let complaint = |(path, _): (&PathBuf, &Page)| {
+        format!("{} has code blocks; add it to {TEST_OF_CODE}", path.display())
+    };
+    pages.iter().filter(is_unchecked).map(complaint).collect()
+}
+
 /// The path in the repository to which a link leads.
 pub(super) fn resolve(page: &Path, target: &str) -> Result<PathBuf, &'static str> {
     let target = target.split('#').next().unwrap_or_default();
@@ -175,6 +192,7 @@ fn parse(text: &str) -> Page {
                 let line = before.matches('\n').count() + 1;
                 page.links.push(Link { line, target: dest_url.into_string() });
             }
+            Event::Start(Tag::CodeBlock(_)) => page.has_code = true,
             Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
             Event::End(TagEnd::Heading(_)) => {
                 let anchor = anchor(&heading.take().unwrap_or_default());
@@ -235,6 +253,15 @@ mod tests {
                 "docs/a.md:11: link to `../../up`: outside the repository",
             ]
         );
+    }
+
+    #[test]
+    fn pages_with_code_that_no_test_checks_are_reported() {
+        let texts = [("README.md", "`a`"), ("S.md", "```\n```"), ("docs/a.md", "```\n```")];
+        let pages = texts.map(|(path, text)| (PathBuf::from(path), parse(text))).into();
+        let complaint = format!("docs/a.md has code blocks; add it to {TEST_OF_CODE}");
+        assert_eq!(unchecked_code(&pages, "\"docs/a\""), [complaint]);
+        assert!(unchecked_code(&pages, "\"docs/a.md\"").is_empty());
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::process::Command;
 
 use saphyr::{LoadableYamlNode as _, Yaml};
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::TempTree;
 use testkit::cli::{command, eyelet};
+use testkit::mcp_client::Server;
 
 use crate::clients::CLIENTS;
 
@@ -168,7 +169,7 @@ fn each_tool_has_a_page_with_its_parameters() {
 }
 
 #[test]
-fn troubleshooting_shows_the_messages_of_the_second_tier() {
+fn troubleshooting_shows_messages_that_examples_cannot_cause() {
     let text = page("docs/troubleshooting.md").text;
     let tree = TempTree::new("");
     for flags in [["--allow-host", "registries"], ["--deny", "*.pem"]] {
@@ -180,4 +181,8 @@ fn troubleshooting_shows_the_messages_of_the_second_tier() {
         let message = message.unwrap_or_else(|| panic!("{result}"));
         assert!(text.contains(&format!("\n{message}")), "{message}");
     }
+    let mut server = Server::run(command(&tree).current_dir("/").arg("mcp"));
+    server.initialize("example", &json!({}));
+    let message = server.error("read", json!({"path": "/home/you/project/src/main.rs"}));
+    assert!(text.contains(&format!("\n{message}\n")), "{message}");
 }
