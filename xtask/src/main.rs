@@ -1,8 +1,9 @@
-//! The project's own tasks: tests, benchmarks, checks with injected faults, and releases.
+//! The project's own tasks: tests, benchmarks, checks with injected faults, the site, and releases.
 
 mod audit;
 mod bench;
 mod dist;
+mod docs;
 mod faults;
 mod packages;
 mod soak;
@@ -20,6 +21,7 @@ usage: cargo xtask test [--extended] [--require NAME,...] [STEP...]
        cargo xtask faults [SECONDS]
        cargo xtask soak [--http] [--minutes N]
        cargo xtask audit
+       cargo xtask docs
        cargo xtask dist";
 
 fn main() -> ExitCode {
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test", words @ ..] => task(test::run, words),
         ["audit", words @ ..] => task(audit::check, words),
+        ["docs", words @ ..] => task(docs::build, words),
         ["dist", words @ ..] => task(dist::build, words),
         ["faults", words @ ..] => task(faults::check, words),
         ["soak", words @ ..] => task(soak::run, words),

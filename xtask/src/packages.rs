@@ -7,12 +7,13 @@ use std::process::Command;
 use crate::workspace::{Workspace, run};
 
 /// Builds a program of a crate unless it is installed, and returns its path. Little optimisation: building these programs takes
-/// longer than all their runs.
+/// longer than all their runs. `arguments` are further ones of `cargo install`.
 pub(crate) fn install_crate(
     workspace: &Workspace,
     package: &str,
     version: &str,
     program: &str,
+    arguments: &[&str],
 ) -> Result<PathBuf, String> {
     let tools = workspace.tools();
     let path = tools.join("bin").join(program);
@@ -26,6 +27,7 @@ pub(crate) fn install_crate(
         .args(["install", package, "--version", version, "--locked", "--force"])
         .args(["--profile", "dev", "--config", "profile.dev.opt-level=1"])
         .args(["--config", "profile.dev.debug=false"])
+        .args(arguments)
         .arg("--root")
         .arg(&tools)
         .arg("--target-dir")

@@ -1,5 +1,6 @@
 //! Where the repository is, and how cargo and other programs are run in it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,6 +38,13 @@ impl Workspace {
     /// Cargo in the repository: the same cargo that runs this program.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.current_dir(&self.root);
+        command
+    }
+
+    /// Another program, run in the repository.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
         command.current_dir(&self.root);
         command
     }

@@ -13,7 +13,7 @@ const VERSION: &str = "0.5.9";
 pub(super) fn build(dist: &mut Dist<'_>) -> Result<(), String> {
     let workspace = dist.workspace;
     let cyclonedx =
-        packages::install_crate(workspace, "cargo-cyclonedx", VERSION, "cargo-cyclonedx")?;
+        packages::install_crate(workspace, "cargo-cyclonedx", VERSION, "cargo-cyclonedx", &[])?;
     // It writes beside every Cargo.toml, so it gets a copy of the sources.
     let copy = dist.scratch.join("sbom");
     fresh(&copy)?;

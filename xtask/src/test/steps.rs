@@ -7,9 +7,8 @@ use super::{
     agents, conformance, import_cycles, mcp_clients, pytest, ripgrep, second_user, spec_rules,
 };
 use super::{built, skipped};
-use crate::dist;
-use crate::soak;
 use crate::workspace::{Workspace, run};
+use crate::{dist, docs, soak};
 
 /// Which command runs a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +56,14 @@ pub(super) const STEPS: &[Step] = &[
         run: |workspace| import_cycles::check(&workspace.root),
     },
     Step {
+        name: "links",
+        about: "links between the pages of the repository lead to files and headings",
+        set: Set::Basic,
+        needs: &[],
+        after: &[],
+        run: docs::check,
+    },
+    Step {
         name: "clippy",
         about: "no lint complains",
         set: Set::Basic,
@@ -73,7 +80,7 @@ pub(super) const STEPS: &[Step] = &[
         set: Set::Basic,
         needs: &[],
         after: &[],
-        run: docs,
+        run: rustdoc,
     },
     Step {
         name: "ripgrep",
@@ -122,6 +129,14 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[CLIPPY],
         after: &[],
         run: |workspace| clippy(workspace, "bench/Cargo.toml", &["--workspace"]),
+    },
+    Step {
+        name: "site",
+        about: "`cargo xtask docs`: mdBook builds the site, and its links lead somewhere",
+        set: Set::Extended,
+        needs: &[],
+        after: &[],
+        run: |workspace| docs::build(workspace, &[]),
     },
     Step {
         name: "static",
@@ -261,7 +276,7 @@ fn clippy(workspace: &Workspace, manifest: &str, packages: &[&str]) -> Result<()
     run(clippy.args(["--", "-D", "warnings"]))
 }
 
-fn docs(workspace: &Workspace) -> Result<(), String> {
+fn rustdoc(workspace: &Workspace) -> Result<(), String> {
     let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
     run(workspace.cargo().args(arguments).env("RUSTDOCFLAGS", "-D warnings"))
 }

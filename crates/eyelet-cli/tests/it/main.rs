@@ -9,6 +9,8 @@ mod call;
 mod clients;
 mod config;
 mod deploy;
+mod doc_examples;
+mod doc_pages;
 mod doctor;
 mod find_files;
 mod flags;
