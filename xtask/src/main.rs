@@ -1,10 +1,11 @@
-//! The project's own tasks: tests, benchmarks, checks with injected faults, the site, and releases.
+//! The project's own tasks: tests, benchmarks, injected faults, fuzzing, the site, and releases.
 
 mod audit;
 mod bench;
 mod dist;
 mod docs;
 mod faults;
+mod fuzz;
 mod packages;
 mod soak;
 mod test;
@@ -19,6 +20,7 @@ usage: cargo xtask test [--extended] [--require NAME,...] [STEP...]
        cargo xtask test --list
        cargo xtask bench NAME [--corpus DIR] [--quick]
        cargo xtask faults [SECONDS]
+       cargo xtask fuzz --minutes N [--record] [TARGET...]
        cargo xtask soak [--http] [--minutes N]
        cargo xtask audit
        cargo xtask docs
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         ["docs", words @ ..] => task(docs::build, words),
         ["dist", words @ ..] => task(dist::build, words),
         ["faults", words @ ..] => task(faults::check, words),
+        ["fuzz", words @ ..] => task(fuzz::run, words),
         ["soak", words @ ..] => task(soak::run, words),
         ["bench", words @ ..] if !words.is_empty() => task(bench::run, words),
         _ => {

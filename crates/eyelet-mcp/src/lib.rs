@@ -29,6 +29,9 @@ mod error_text;
 mod event_memory;
 mod fair_queue;
 mod http_sessions;
+#[cfg(feature = "_internals")]
+#[doc(hidden)]
+pub mod internals;
 mod log;
 mod message;
 mod metrics;

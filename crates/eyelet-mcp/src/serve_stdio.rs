@@ -42,7 +42,7 @@ pub fn serve_stdio(options: Options, router: ToolRouter) -> io::Result<()> {
 }
 
 /// Runs one session after the other: after a failed handshake the client may try again.
-async fn run_sessions(session: Session, transport: StdioTransport) {
+pub(crate) async fn run_sessions(session: Session, transport: StdioTransport) {
     loop {
         match serve_server(session.clone(), transport.clone()).await {
             Ok(running) => drop(running.waiting().await),

@@ -209,6 +209,9 @@ mod exec;
 mod facts;
 mod fs;
 mod images;
+#[cfg(feature = "_internals")]
+#[doc(hidden)]
+pub mod internals;
 mod invocation;
 pub mod limits;
 mod live_output;

@@ -3,11 +3,23 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use crate::choices::Choices;
 use crate::tree::TempTree;
 
 /// Runs `body` for `count` seeds and prints a seed that fails. `EYELET_TEST_SEED` runs only that seed.
-pub fn each_seed(count: u64, mut body: impl FnMut(&mut fastrand::Rng)) {
+pub fn each_seed(count: u64, body: impl FnMut(&mut fastrand::Rng)) {
+    each(0..count, body);
+}
+
+/// The same for as many seeds as `time` allows.
+pub fn each_seed_for(time: Duration, body: impl FnMut(&mut fastrand::Rng)) {
+    let end = Instant::now() + time;
+    each((0..).take_while(|_| Instant::now() < end), body);
+}
+
+fn each(seeds: impl Iterator<Item = u64>, mut body: impl FnMut(&mut fastrand::Rng)) {
     struct PrintOnPanic(u64);
     impl Drop for PrintOnPanic {
         fn drop(&mut self) {
@@ -16,20 +28,19 @@ pub fn each_seed(count: u64, mut body: impl FnMut(&mut fastrand::Rng)) {
             }
         }
     }
-    let only = std::env::var("EYELET_TEST_SEED").ok().map(|seed| seed.parse().expect("a number"));
-    let seeds = match only {
-        Some(seed) => seed..seed + 1,
-        None => 0..count,
-    };
-    for seed in seeds {
+    let mut run = |seed| {
         let print_on_panic = PrintOnPanic(seed);
         body(&mut fastrand::Rng::with_seed(seed));
         std::mem::forget(print_on_panic);
+    };
+    match std::env::var("EYELET_TEST_SEED") {
+        Ok(seed) => run(seed.parse().expect("a number")),
+        Err(_) => seeds.for_each(run),
     }
 }
 
 /// A tree with unusual names, symlinks of all kinds, and empty directories.
-pub fn random_tree(random: &mut fastrand::Rng) -> TempTree {
+pub fn random_tree(random: &mut Choices) -> TempTree {
     const NAMES: [&[u8]; 22] = [
         b"a",
         b"b",

@@ -6,16 +6,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use fastrand::Rng;
-
+use crate::choices::Choices;
 use crate::random_words::{GLOBS, INCLUDES, LINES, NAMES, PATTERNS};
 use crate::tree::TempTree;
 
 /// A random tree with ignore files, repositories, unusual names and contents, and a home directory
 /// that may contain git excludes.
-pub struct RandomRepo {
+pub struct RandomRepo<'c> {
     tree: TempTree,
-    rng: Rng,
+    rng: Choices<'c>,
     home: PathBuf,
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
@@ -39,21 +38,29 @@ pub struct RandomQuery {
     pub cwd: PathBuf,
 }
 
-impl RandomRepo {
+impl RandomRepo<'static> {
     /// The repository of a seed.
     pub fn new(seed: u64) -> Self {
+        let long_lines = seed % 2 == 0;
+        RandomRepo::chosen(Choices::random(seed), long_lines)
+    }
+}
+
+impl<'c> RandomRepo<'c> {
+    /// The repository that `rng` chooses, with or without long lines.
+    pub fn chosen(rng: Choices<'c>, long_lines: bool) -> Self {
         let tree = TempTree::new("");
         let home = tree.beside().join("home");
         fs::create_dir_all(&home).expect("the temp folder is writable");
         let mut repo = RandomRepo {
             folders: vec![tree.path().to_owned()],
             tree,
-            rng: Rng::with_seed(seed),
+            rng,
             home,
             files: Vec::new(),
             links: Vec::new(),
             leaves_root: false,
-            long_lines: seed % 2 == 0,
+            long_lines,
         };
         repo.fill(repo.tree.path().to_owned(), 0);
         repo.fill_home();
@@ -357,14 +364,14 @@ fn describe(folder: &Path, text: &mut String) {
 }
 
 /// A name, mostly one of twelve, so rules match files often.
-fn common_name(rng: &mut Rng) -> &'static str {
+fn common_name(rng: &mut Choices) -> &'static str {
     let most = if rng.u32(..5) < 3 { 12 } else { NAMES.len() };
     NAMES[rng.usize(..most)]
 }
 
 /// One line of an ignore file.
-fn rule(rng: &mut Rng) -> String {
-    let piece = |rng: &mut Rng| {
+fn rule(rng: &mut Choices) -> String {
+    let piece = |rng: &mut Choices| {
         if rng.bool() { common_name(rng) } else { GLOBS[rng.usize(..GLOBS.len())] }
     };
     let mut rule = piece(rng).to_owned();

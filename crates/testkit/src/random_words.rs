@@ -31,7 +31,7 @@ pub(crate) const LINES: &[&str] = &[
 
 /// Patterns to search for, some of them invalid.
 #[rustfmt::skip]
-pub(crate) const PATTERNS: &[&str] = &[
+pub const PATTERNS: &[&str] = &[
     "needle", "needle", "needle", "(?i)needle", "^needle$", "needle$", "^$", "^", "x*", "foo|bar",
     r"\bfoo\b", r"n.{2,4}e", "näh", "(?i)STRASSE", "(?i)σας", r"\p{Han}", r"\d+", r"[^a-z]", r"\s",
     r"a\nb", r"\n", r"needle\s", r"\Aneedle", r"needle\z", r"(?s).", r"(?-u)\xff", r"\x00",
@@ -42,7 +42,7 @@ pub(crate) const PATTERNS: &[&str] = &[
 
 /// Globs to search with, some of them invalid.
 #[rustfmt::skip]
-pub(crate) const INCLUDES: &[&str] = &[
+pub const INCLUDES: &[&str] = &[
     "*.rs", "*.txt", "!*.rs", "!*.txt", "*", "**", "src/**", "/src", "a/*", "!a", "!src/",
     "**/*.rs", "*.{rs,md}", "{a,b}*", "[ab]*", "[", "{a", "a{", "\\", "#comment", "!", ".hidden",
     ".*", "foo", "foo/", "/w/**", "w", "*.zzz", "é*", "-x", " *.rs ", "!.*", "src", "a\\", "[!a]*",

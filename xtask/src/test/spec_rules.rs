@@ -18,6 +18,7 @@ const CRATES: &[(&str, &str)] = &[
     ("eyelet-cli", "cli::"),
     ("eyelet-mcp", "mcp::"),
     ("eyelet-sandbox", "sandbox::"),
+    ("properties", "property::"),
 ];
 
 pub(super) fn check(workspace: &Workspace) -> Result<(), String> {

@@ -124,11 +124,14 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "benches",
-        about: "no lint complains about the benchmarks",
+        about: "no lint complains about the benchmarks and the fuzz targets",
         set: Set::Extended,
         needs: &[CLIPPY],
         after: &[],
-        run: |workspace| clippy(workspace, "bench/Cargo.toml", &["--workspace"]),
+        run: |workspace| {
+            clippy(workspace, "bench/Cargo.toml", &["--workspace"])?;
+            clippy(workspace, "fuzz/Cargo.toml", &["--workspace"])
+        },
     },
     Step {
         name: "site",
@@ -262,7 +265,7 @@ const LIBRARY_WITHOUT_SANDBOX: &[&str] = &["-p", "eyelet", "--no-default-feature
 const REPOSITORIES: &str = "400";
 
 fn format(workspace: &Workspace) -> Result<(), String> {
-    for manifest in ["Cargo.toml", "bench/Cargo.toml"] {
+    for manifest in ["Cargo.toml", "bench/Cargo.toml", "fuzz/Cargo.toml"] {
         run(workspace.cargo().args(["fmt", "--all", "--check", "--manifest-path", manifest]))?;
     }
     Ok(())

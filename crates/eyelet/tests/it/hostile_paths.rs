@@ -5,7 +5,7 @@ use std::path::Path;
 
 use eyelet::{DenyList, Root, TurnContext};
 use serde_json::json;
-use testkit::{TempTree, each_seed, random_tree};
+use testkit::{Choices, TempTree, each_seed, random_tree};
 
 use crate::ask::{content, turn};
 
@@ -172,7 +172,7 @@ fn random_path(tree: &TempTree, random: &mut fastrand::Rng) -> String {
 #[test]
 fn random_symlink_trees_never_lead_outside() {
     each_seed(150, |random| {
-        let tree = random_tree(random);
+        let tree = random_tree(&mut Choices::random(random.u64(..)));
         let beside = tree.beside();
         std::fs::create_dir_all(beside.join("CANARY-dir/deeper")).unwrap();
         for file in ["CANARY", "CANARY-dir/CANARY", "CANARY-dir/deeper/f"] {

@@ -1,26 +1,9 @@
-//! Compares the tools with naive implementations.
+//! Compares `read` of large files with a naive implementation; the crate `properties` compares small ones.
 
 use serde_json::json;
-use testkit::{NaivePage, each_seed, naive_list, naive_read, random_tree};
+use testkit::{NaivePage, each_seed, naive_read};
 
-use crate::ask::{content, data, turn};
-
-#[test]
-fn random_listings_equal_the_naive_result() {
-    each_seed(400, |random| {
-        let tree = random_tree(random);
-        for _ in 0..8 {
-            let offset = random.usize(1..12);
-            let limit = if random.bool() { random.usize(1..12) } else { 10_000 };
-            let depth = random.usize(1..6);
-            let arguments =
-                json!({"dir_path": tree.str(), "offset": offset, "limit": limit, "depth": depth});
-            let expected = naive_list(tree.path(), offset, limit, depth);
-            let answer = content(&turn(tree.path()), "list_dir", &arguments);
-            assert_eq!(answer.trim_start_matches("error invalid_input: "), expected, "{arguments}");
-        }
-    });
-}
+use crate::ask::{data, turn};
 
 fn found(page: &serde_json::Value) -> NaivePage {
     NaivePage {
@@ -29,47 +12,6 @@ fn found(page: &serde_json::Value) -> NaivePage {
         total_lines: page["total_lines"].as_u64().unwrap(),
         truncated: page["truncated"].as_bool().unwrap(),
     }
-}
-
-#[test]
-fn random_reads_equal_the_naive_result() {
-    const PARTS: [&[u8]; 14] = [
-        b"\n",
-        b"\n",
-        b"\r\n",
-        b"\r",
-        b"word ",
-        b"\xff",
-        b"\xe2\x82",
-        b"\0",
-        "\u{e9}".as_bytes(),
-        "\u{20ac}".as_bytes(),
-        "\u{1F600}".as_bytes(),
-        b"\xf0\x9f",
-        b"\x80",
-        b"\xed\xa0\x80",
-    ];
-    each_seed(1500, |random| {
-        let tree = testkit::TempTree::new("");
-        let mut file = Vec::new();
-        for _ in 0..random.usize(0..60) {
-            let part = PARTS[random.usize(0..PARTS.len())];
-            // Some lines exceed the window and its byte limit.
-            let times = if random.u8(..) < 20 { random.usize(400..2100) } else { 1 };
-            file.extend(part.repeat(times));
-        }
-        tree.file("f", &file);
-        for _ in 0..4 {
-            let (offset, limit) = (random.usize(1..20), random.usize(1..2200));
-            let column = if random.bool() { 1 } else { random.usize(1..1200) };
-            let page = data(
-                &turn(tree.path()),
-                "read",
-                &json!({"path": "f", "offset": offset, "limit": limit, "column": column}),
-            );
-            assert_eq!(found(&page), naive_read(&file, offset, limit.min(2000), column));
-        }
-    });
 }
 
 /// A large sparse file, whose lines are counted in blocks. Some lines span holes.

@@ -4,7 +4,7 @@ use encoding_rs::Encoding;
 use expect_test::expect;
 use eyelet::ReplyBudget;
 use serde_json::{Value, json};
-use testkit::{NaivePage, TempTree, each_seed, naive_read};
+use testkit::{TempTree, each_seed};
 
 use crate::ask::{content, data, turn};
 
@@ -148,80 +148,11 @@ fn no_encoding_is_suggested_for_a_file_that_it_cannot_decode() {
     assert!(header.ends_with(" bytes are not UTF-8]"), "{header}");
 }
 
-/// The page of a file, decoded as a whole.
-fn naive_decoded(
-    file: &[u8],
-    label: &str,
-    offset: usize,
-    limit: usize,
-    column: usize,
-) -> NaivePage {
-    let encoding = Encoding::for_label(label.as_bytes()).unwrap();
-    let (text, _) = encoding.decode_with_bom_removal(file);
-    naive_read(text.as_bytes(), offset, limit, column)
-}
-
 /// UTF-16 decoded without the library that eyelet uses.
 fn naive_utf16(file: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let units = file.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     let text = char::decode_utf16(units).map(|unit| unit.unwrap_or('\u{fffd}'));
     text.collect::<String>().trim_start_matches('\u{feff}').to_owned()
-}
-
-#[test]
-fn random_decoded_pages_equal_the_naive_result() {
-    const LABELS: [&str; 9] = [
-        "utf-16le",
-        "utf-16be",
-        "gb18030",
-        "shift_jis",
-        "euc-jp",
-        "big5",
-        "windows-1252",
-        "iso-2022-jp",
-        "euc-kr",
-    ];
-    const PARTS: [&[u8]; 16] = [
-        b"\n",
-        b"\r\n",
-        b"\n\0",
-        b"\0\n",
-        b"a",
-        b"word ",
-        b"\xff\xfe",
-        b"\xfe\xff",
-        b"\xef\xbb\xbf",
-        b"\x81\x40",
-        b"\xc4\xe3",
-        b"\x1b$B",
-        b"\x1b(B",
-        b"\x3d\xd8\x00\xde",
-        b"\x00\xd8",
-        b"\x90\x30\x81\x30",
-    ];
-    each_seed(1500, |random| {
-        let tree = TempTree::new("");
-        let mut file = Vec::new();
-        for _ in 0..random.usize(0..60) {
-            let times = if random.u8(..) < 12 { random.usize(400..40_000) } else { 1 };
-            file.extend(PARTS[random.usize(0..PARTS.len())].repeat(times));
-        }
-        tree.file("f", &file);
-        for _ in 0..3 {
-            let label = LABELS[random.usize(0..LABELS.len())];
-            let (offset, limit) = (random.usize(1..20), random.usize(1..2200));
-            let column = if random.bool() { 1 } else { random.usize(1..1200) };
-            let arguments = json!({"path": "f", "offset": offset, "limit": limit, "column": column, "encoding": label});
-            let page = data(&turn(tree.path()), "read", &arguments);
-            let found = NaivePage {
-                content: page["content"].as_str().unwrap().to_owned(),
-                lines_shown: page["lines_shown"].as_u64().unwrap(),
-                total_lines: page["total_lines"].as_u64().unwrap(),
-                truncated: page["truncated"].as_bool().unwrap(),
-            };
-            assert_eq!(found, naive_decoded(&file, label, offset, limit.min(2000), column));
-        }
-    });
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! `parse` parses the command line (`flags`, with defaults from `config`). Each file in `commands` runs
 //! one subcommand: it builds a `TurnContext` (`context`), calls the router and prints the answer
 //! (`print`). Nothing here knows how a tool works.
+//!
+//! This is a library so that the property tests of the repository can link it. It has no API.
 
 mod apparmor;
 mod changes;
@@ -14,6 +16,9 @@ mod context;
 mod failure;
 mod flags;
 mod home;
+#[cfg(feature = "_internals")]
+#[doc(hidden)]
+pub mod internals;
 mod interrupts;
 mod lazy_args;
 mod listen;
@@ -32,7 +37,8 @@ use failure::Failure;
 use flags::{Cli, Command};
 use lazy_args::LazyArgs;
 
-fn main() -> ExitCode {
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
     eyelet_sandbox::run_if_supervisor();
     eyelet_sandbox::shield_this_process();
     failure::report_panics_on_stderr();

@@ -1,0 +1,7 @@
+//! The program `eyelet`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    eyelet_cli::main()
+}

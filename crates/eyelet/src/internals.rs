@@ -1,0 +1,42 @@
+//! What eyelet's own property tests reach below the public API. Not part of it: everything here may change in any
+//! release.
+
+use crate::text::head_tail::{HeadTailBuffer, Keep, Shown};
+use crate::text::stream_buffer::StreamBuffer;
+
+/// A stream of a command, as `bash` shows it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StreamView {
+    /// The part that fits the window.
+    pub shown: Shown,
+    /// The length of the stream.
+    pub total_bytes: u64,
+    /// The number of its lines.
+    pub lines: u64,
+    /// The whole stream, if no byte of it was dropped.
+    pub held: Option<Vec<u8>>,
+}
+
+impl StreamView {
+    fn of(buffer: &HeadTailBuffer) -> Self {
+        StreamView {
+            shown: buffer.shown(),
+            total_bytes: buffer.total_bytes(),
+            lines: buffer.lines(),
+            held: buffer.all_bytes().map(|parts| parts.concat()),
+        }
+    }
+}
+
+/// The stream as it is; and if it has anything to fold, as a terminal would show it, with the number of redraws.
+pub fn view_stream<'c>(
+    chunks: impl IntoIterator<Item = &'c [u8]>,
+    keep: Keep,
+    window: usize,
+) -> (StreamView, Option<(StreamView, u64)>) {
+    let mut buffer = StreamBuffer::new(HeadTailBuffer::new(keep, window));
+    chunks.into_iter().for_each(|chunk| buffer.push(chunk));
+    buffer.finish();
+    let folded = buffer.folded().map(|(folded, redraws)| (StreamView::of(&folded), redraws));
+    (StreamView::of(buffer.raw()), folded)
+}

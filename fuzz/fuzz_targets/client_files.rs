@@ -1,0 +1,6 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| eyelet_fuzz::check(
+    &properties::client_files::TARGET,
+    input
+));
