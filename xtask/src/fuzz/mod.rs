@@ -7,8 +7,8 @@ mod log;
 mod report;
 
 use std::cmp::Reverse;
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -27,11 +27,22 @@ const CARGO_FUZZ_VERSION: &str = "0.13.2";
 const HANG_SECS: u64 = 5;
 /// The memory that a target may use, libFuzzer and its inputs included.
 const MAX_MEMORY_MIB: u64 = 768;
-/// The longest input.
-const MAX_INPUT_BYTES: u64 = 4096;
+/// How a target runs.
+#[derive(Clone, Copy)]
+struct Plan {
+    /// How many times as much time it has as a usual target.
+    share: u32,
+    /// The longest input. Shorter ones run faster.
+    max_bytes: u64,
+}
 
-/// The targets that have more time than the others, and how many times as much.
-const SHARES: [(&str, u32); 2] = [("arguments", 3), ("pages", 3)];
+const USUAL: Plan = Plan { share: 1, max_bytes: 4096 };
+
+/// The targets that run in another way: of these, many inputs matter more than long ones.
+const PLANS: [(&str, Plan); 2] = [
+    ("arguments", Plan { share: 3, max_bytes: 256 }),
+    ("pages", Plan { share: 3, max_bytes: 1024 }),
+];
 
 /// What the words of the command line ask for.
 struct Options {
@@ -61,7 +72,8 @@ pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Result<(), String> {
     print!("{report}");
     if options.record {
         let file = places.fuzz.join("record.md");
-        fs::write(&file, report.to_string()).map_err(failed(&file))?;
+        let opened = OpenOptions::new().append(true).create(true).open(&file);
+        opened.and_then(|mut opened| write!(opened, "{report}")).map_err(failed(&file))?;
     }
     match report.failures() {
         0 => Ok(()),
@@ -165,11 +177,11 @@ fn remove(directory: &Path) -> Result<(), String> {
 fn fuzz_all(options: &Options, places: &Places) -> Result<Report, String> {
     let cpus = thread::available_parallelism().map_or(1, NonZero::get);
     let workers = cpus.min(options.targets.len());
-    let shares: u32 = options.targets.iter().map(|target| share(target)).sum();
+    let shares: u32 = options.targets.iter().map(|target| plan(target).share).sum();
     let time = options.time.mul_f64(workers as f64 / f64::from(shares));
     // Those with the most time first, so that the last ones end together.
     let mut targets: Vec<_> = options.targets.iter().collect();
-    targets.sort_by_key(|target| Reverse(share(target)));
+    targets.sort_by_key(|target| Reverse(plan(target).share));
     println!("{} targets, {workers} at once", targets.len());
     let waiting = Mutex::new(targets.into_iter());
     let runs = Mutex::new(Vec::new());
@@ -178,7 +190,7 @@ fn fuzz_all(options: &Options, places: &Places) -> Result<Report, String> {
             scope.spawn(|| {
                 while let Some(target) = waiting.lock().ok().and_then(|mut waiting| waiting.next())
                 {
-                    let run = fuzz_one(target, time * share(target), places);
+                    let run = fuzz_one(target, time * plan(target).share, places);
                     if let Ok(mut runs) = runs.lock() {
                         runs.push(run);
                     }
@@ -193,8 +205,8 @@ fn fuzz_all(options: &Options, places: &Places) -> Result<Report, String> {
     Ok(Report { date, rustc: rustc_line("release: ")?, workers, runs })
 }
 
-fn share(target: &str) -> u32 {
-    SHARES.iter().find(|(name, _)| *name == target).map_or(1, |(_, share)| *share)
+fn plan(target: &str) -> Plan {
+    PLANS.iter().find(|(name, _)| *name == target).map_or(USUAL, |(_, plan)| *plan)
 }
 
 fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
@@ -221,7 +233,7 @@ fn fuzz_one(target: &str, time: Duration, places: &Places) -> Result<log::Run, S
         .arg(format!("-max_total_time={}", time.as_secs().max(1)))
         .arg(format!("-timeout={HANG_SECS}"))
         .arg(format!("-rss_limit_mb={MAX_MEMORY_MIB}"))
-        .arg(format!("-max_len={MAX_INPUT_BYTES}"))
+        .arg(format!("-max_len={}", plan(target).max_bytes))
         .args(["-print_final_stats=1", "-reload=0"])
         .env_clear()
         .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))

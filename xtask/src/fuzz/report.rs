@@ -44,7 +44,7 @@ impl fmt::Display for Report {
             )?;
         }
         let total: u64 = runs.iter().map(|run| run.executions).sum();
-        writeln!(f, "\n{} executions in total, {} failures.", grouped(total), self.failures())
+        writeln!(f, "\n{} executions in total, {} failures.\n", grouped(total), self.failures())
     }
 }
 
@@ -88,6 +88,6 @@ mod tests {
             text.contains("| `a` | 3 | 1,234,567 | 10 of 1,570 | 1.7 ms | 27 MiB | no |\n"),
             "{text}"
         );
-        assert!(text.ends_with("\n1,234,567 executions in total, 0 failures.\n"), "{text}");
+        assert!(text.ends_with("\n1,234,567 executions in total, 0 failures.\n\n"), "{text}");
     }
 }
