@@ -36,7 +36,7 @@ impl Run {
             } else if let Some((_, error)) = line.split_once("ERROR: libFuzzer: ") {
                 reason.get_or_insert(error.to_owned());
             } else if let Some((_, written)) = line.split_once("Test unit written to ") {
-                file = Some(written.to_owned());
+                file = written.rsplit('/').next();
             }
         }
         if !succeeded {
@@ -103,7 +103,7 @@ slowest: 1700 us
             "{LOG}==7== ERROR: libFuzzer: timeout after 6 seconds\nartifact_prefix='x/'; Test unit written to x/timeout-1\n"
         );
         let failure = Run::parse("a", &log, false).failure;
-        assert_eq!(failure.as_deref(), Some("timeout after 6 seconds: x/timeout-1"));
+        assert_eq!(failure.as_deref(), Some("timeout after 6 seconds: timeout-1"));
         assert_eq!(Run::parse("a", "", false).failure.as_deref(), Some("ended early"));
     }
 }

@@ -78,7 +78,8 @@ pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Result<(), String> {
     match report.failures() {
         0 => Ok(()),
         count => Err(format!(
-            "{count} targets failed; copy the input to fuzz/replay/TARGET/NAME, so that `cargo test -p properties` runs it"
+            "{count} targets failed; copy the input from fuzz/artifacts/TARGET to fuzz/replay/TARGET/NAME, so that \
+             `cargo test -p properties` runs it"
         )),
     }
 }
