@@ -212,7 +212,6 @@ fn sample_until(end: Instant, servers: &[Server], tally: &Tally) {
         let now = own_descendants().into_iter().filter(|process| process.is_zombie);
         let now = now.map(|process| (process.id, zombies.get(&process.id).unwrap_or(&0) + 1));
         zombies = now.collect();
-        // A server is collected by its client within milliseconds; what is left are orphans.
         reap(zombies.iter().filter(|(_, samples)| **samples > 1).map(|(id, _)| *id));
         for (id, _) in zombies.iter().filter(|(_, samples)| **samples == ZOMBIE_SAMPLES) {
             tally.broken(format!("process {id} remains a zombie"));

@@ -1,8 +1,9 @@
 //! What the system knows of the servers: memory, descriptors, children and files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 
@@ -38,9 +39,27 @@ pub(crate) fn own_descendants() -> Vec<Process> {
     descendants(std::process::id())
 }
 
+/// The servers whose clients collect their exit codes.
+static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Says that a client collects the exit code of this server.
+pub(crate) fn add_server(id: u32) {
+    servers().insert(id);
+}
+
+/// Says that a client has collected the exit code of this server.
+pub(crate) fn remove_server(id: u32) {
+    servers().remove(&id);
+}
+
+fn servers() -> MutexGuard<'static, BTreeSet<u32>> {
+    SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Collects the exit codes of those that have ended, if they are orphans that this process adopted.
 pub(crate) fn reap(ids: impl Iterator<Item = u32>) {
-    for id in ids.filter_map(|id| Pid::from_raw(id.try_into().ok()?)) {
+    let orphans = ids.filter(|id| !servers().contains(id));
+    for id in orphans.filter_map(|id| Pid::from_raw(id.try_into().ok()?)) {
         // It fails for the child of another process.
         let _ = waitpid(Some(id), WaitOptions::NOHANG);
     }
