@@ -52,14 +52,18 @@ pub(crate) fn remove_server(id: u32) {
     servers().remove(&id);
 }
 
+/// Whether a client collects the exit code of this process.
+pub(crate) fn is_server(id: u32) -> bool {
+    servers().contains(&id)
+}
+
 fn servers() -> MutexGuard<'static, BTreeSet<u32>> {
     SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Collects the exit codes of those that have ended, if they are orphans that this process adopted.
 pub(crate) fn reap(ids: impl Iterator<Item = u32>) {
-    let orphans = ids.filter(|id| !servers().contains(id));
-    for id in orphans.filter_map(|id| Pid::from_raw(id.try_into().ok()?)) {
+    for id in ids.filter_map(|id| Pid::from_raw(id.try_into().ok()?)) {
         // It fails for the child of another process.
         let _ = waitpid(Some(id), WaitOptions::NOHANG);
     }
