@@ -122,6 +122,15 @@ impl Usage {
     }
 }
 
+/// The files that a process has open.
+pub(crate) fn open_files(id: u32) -> String {
+    let Ok(entries) = fs::read_dir(format!("/proc/{id}/fd")) else { return String::new() };
+    let files = entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    let mut files: Vec<_> = files.map(|file| file.display().to_string()).collect();
+    files.sort_unstable();
+    files.join(", ")
+}
+
 /// The sum of the sizes of the files below a directory.
 pub(crate) fn size_of(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
