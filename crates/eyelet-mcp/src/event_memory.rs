@@ -187,7 +187,7 @@ fn parse(id: &str) -> Option<(&str, u64)> {
 }
 
 /// Whether the message ends the stream of a request.
-fn is_answer<Req, Resp, Not>(message: &JsonRpcMessage<Req, Resp, Not>) -> bool {
+pub(crate) fn is_answer<Req, Resp, Not>(message: &JsonRpcMessage<Req, Resp, Not>) -> bool {
     matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
 }
 

@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_server::session::{EventStore, EventStream};
 use tokio::time::{Instant, sleep};
 use tokio_stream::{Stream, StreamExt as _};
 
-use crate::event_memory::EventMemory;
+use crate::event_memory::{EventMemory, is_answer};
 
 /// How long a session may be idle. Its saved output ends with it.
 const MAX_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -228,7 +228,7 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let stream = self.manager.create_standalone_stream(id).await?;
-        Ok(owned(stream, &self.events, id))
+        Ok(without_answers(owned(stream, &self.events, id)))
     }
 
     async fn resume(
@@ -245,6 +245,14 @@ impl SessionManager for HttpSessions {
     }
 
     // `event_store` stays `None`: requests without a session end with their connection, which cancels their calls.
+}
+
+/// The stream of notifications. If a call is cancelled while its answer is on the way, `rmcp` sends the answer there, but
+/// the protocol forbids that, and the client does not want it.
+fn without_answers(
+    stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+    stream.filter(|event| !event.message.as_deref().is_some_and(is_answer))
 }
 
 /// Assigns the stream to the session with the first event that its client receives.

@@ -27,6 +27,25 @@ fn stop(jobs: &Jobs) {
 }
 
 #[test]
+fn the_stream_of_notifications_has_no_answers() {
+    run(async {
+        let event =
+            |message: &str| ServerSseMessage::from_message(serde_json::from_str(message).unwrap());
+        let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        let events = [
+            ServerSseMessage::retry(Duration::from_secs(3)),
+            event(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
+            event(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"failed"}}"#),
+            event(changed),
+        ];
+        let left: Vec<_> = without_answers(tokio_stream::iter(events)).collect().await;
+        assert!(left[0].message.is_none());
+        let left: Vec<_> = left.iter().filter_map(|event| event.message.as_deref()).collect();
+        assert_eq!(serde_json::to_value(&left).unwrap().to_string(), format!("[{changed}]"));
+    });
+}
+
+#[test]
 fn a_session_without_requests_and_jobs_ends_after_a_day() {
     run(async {
         let sessions = HttpSessions::new();

@@ -84,7 +84,7 @@ const OPTIONAL: &[&Need] = &[
 ];
 
 /// Programs that tests skip themselves without (`testkit::lacks`), beside the needs of steps.
-const OF_TESTS: &[&str] = &["cargo", "go", "make", "pip3", "python3"];
+const OF_TESTS: &[&str] = &["cargo", "go", "make", "pip3", "python3", "strace"];
 
 /// Without these nothing works.
 const REQUIRED: &[Need] = &[

@@ -2,14 +2,14 @@
 //! limits.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
-use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use testkit::workspace::{FIRST, TIERS, Workspace, marked, marker, within};
+use rustix::fs::FlockOperation;
+use testkit::workspace::{FIRST, TIERS, Workspace, envelope, marked, marker, within};
 
 /// The flags that deny `.env` files. Only the first tier can.
 fn deny_env() -> Vec<&'static str> {
@@ -141,28 +141,40 @@ fn a_running_command_cannot_read_the_temp_directory_of_a_later_session() {
 
 #[test]
 fn commands_run_while_temp_directories_of_other_sessions_vanish() {
-    let user = rustix::process::getuid().as_raw();
-    for tier in TIERS {
+    if testkit::lacks("strace") {
+        return;
+    }
+    let user = rustix::process::geteuid().as_raw();
+    for _ in 0..3 {
         let workspace = Workspace::new("");
         let temp = workspace.tree.beside();
-        let others: Vec<_> = (0..40u128)
-            .map(|number| temp.join(format!("eyelet-{user}-tmp-{number:032x}")))
-            .collect();
-        let is_over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    others.iter().for_each(|other| drop(fs::create_dir(other)));
-                    // As sessions do; another start may take them for those of dead sessions.
-                    others.iter().for_each(|other| drop(fs::remove_dir(other)));
-                }
-            });
-            let answers: Vec<_> = (0..30).map(|_| workspace.answer(tier, "echo ran")).collect();
-            is_over.store(true, Ordering::Relaxed);
-            for answer in answers {
-                assert_eq!(answer["data"]["stdout"], "ran\n", "{tier:?}: {answer}");
-            }
-        });
+        let others = (0..60_u8).map(|number| temp.join(format!("eyelet-{user}-tmp-{number:032x}")));
+        let others: Vec<_> = others.collect();
+        let create = |folder: &PathBuf| {
+            fs::create_dir(folder).unwrap();
+            let folder = File::open(folder).unwrap();
+            // Otherwise it counts as that of a dead session.
+            rustix::fs::flock(&folder, FlockOperation::LockExclusive).unwrap();
+            folder
+        };
+        let _locked: Vec<_> = others.iter().map(create).collect();
+        let mut eyelet = workspace.eyelet(FIRST);
+        eyelet.args(["call", "bash", r#"{"command":"echo ran"}"#]);
+        let mut slow = Command::new("strace");
+        slow.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=mount"])
+            .args(["-e", "inject=mount:delay_enter=20000"])
+            .arg(eyelet.get_program())
+            .args(eyelet.get_args())
+            .env_clear()
+            .envs(eyelet.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .current_dir(workspace.tree.path());
+        let slow = slow.stdout(Stdio::piped()).spawn().unwrap();
+        for folder in others.iter().rev() {
+            fs::remove_dir(folder).unwrap();
+            std::thread::sleep(Duration::from_millis(8));
+        }
+        let answer = envelope(&slow.wait_with_output().unwrap());
+        assert_eq!(answer["data"]["stdout"], "ran\n", "{answer}");
     }
 }
 

@@ -17,7 +17,9 @@ use crate::disconnects;
 use crate::files;
 use crate::floods;
 use crate::mixed_calls::Visit;
-use crate::processes::{Usage, adopt_orphans, own_descendants, reap, server_directories, size_of};
+use crate::processes::{
+    Process, Usage, adopt_orphans, is_server, own_descendants, reap, server_directories, size_of,
+};
 use crate::report::Report;
 use crate::stdio_client::{Exit, Reading, StdioClient};
 use crate::tally::Tally;
@@ -209,10 +211,10 @@ fn sample_until(end: Instant, servers: &[Server], tally: &Tally) {
     let mut zombies: HashMap<u32, u32> = HashMap::new();
     while Instant::now() < end {
         servers.iter().for_each(Server::sample_saved_output);
-        let now = own_descendants().into_iter().filter(|process| process.is_zombie);
+        let is_zombie = |process: &Process| process.is_zombie && !is_server(process.id);
+        let now = own_descendants().into_iter().filter(is_zombie);
         let now = now.map(|process| (process.id, zombies.get(&process.id).unwrap_or(&0) + 1));
         zombies = now.collect();
-        // A server is collected by its client within milliseconds; what is left are orphans.
         reap(zombies.iter().filter(|(_, samples)| **samples > 1).map(|(id, _)| *id));
         for (id, _) in zombies.iter().filter(|(_, samples)| **samples == ZOMBIE_SAMPLES) {
             tally.broken(format!("process {id} remains a zombie"));

@@ -1,8 +1,9 @@
 //! What the system knows of the servers: memory, descriptors, children and files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 
@@ -36,6 +37,28 @@ pub(crate) fn descendants(ancestor: u32) -> Vec<Process> {
 /// The processes below this one.
 pub(crate) fn own_descendants() -> Vec<Process> {
     descendants(std::process::id())
+}
+
+/// The servers whose clients collect their exit codes.
+static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Says that a client collects the exit code of this server.
+pub(crate) fn add_server(id: u32) {
+    servers().insert(id);
+}
+
+/// Says that a client has collected the exit code of this server.
+pub(crate) fn remove_server(id: u32) {
+    servers().remove(&id);
+}
+
+/// Whether a client collects the exit code of this process.
+pub(crate) fn is_server(id: u32) -> bool {
+    servers().contains(&id)
+}
+
+fn servers() -> MutexGuard<'static, BTreeSet<u32>> {
+    SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Collects the exit codes of those that have ended, if they are orphans that this process adopted.
@@ -97,6 +120,15 @@ impl Usage {
             children: descendants(id).len(),
         })
     }
+}
+
+/// The files that a process has open.
+pub(crate) fn open_files(id: u32) -> String {
+    let Ok(entries) = fs::read_dir(format!("/proc/{id}/fd")) else { return String::new() };
+    let files = entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    let mut files: Vec<_> = files.map(|file| file.display().to_string()).collect();
+    files.sort_unstable();
+    files.join(", ")
 }
 
 /// The sum of the sizes of the files below a directory.

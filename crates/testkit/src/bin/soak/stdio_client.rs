@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::client::{ANSWER_TIMEOUT, Answer, BurstState, Client, Request};
+use crate::processes::{add_server, remove_server};
 use crate::tally::{Beside, Tally};
 
 /// How long a server may take to exit, on a busy machine too.
@@ -80,6 +81,7 @@ impl StdioClient {
     ) -> Result<StdioClient, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
+        add_server(child.id());
         let (input, output, errors) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(output), Some(errors)) = (output, errors) else {
@@ -165,6 +167,7 @@ impl StdioClient {
             }
             std::thread::sleep(Duration::from_millis(2));
         };
+        remove_server(self.id);
         for reader in self.readers.drain(..) {
             reader.join().map_err(|_| "a reader of the server's output panicked")?;
         }
