@@ -2,14 +2,18 @@
 //! at once.
 
 use std::ffi::OsStr;
+use std::fs::OpenOptions;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::memory;
 
 /// Each contender of ours is compared with each peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Side {
     Ours,
     Peer,
@@ -26,6 +30,8 @@ pub(crate) struct Contender {
     success_codes: &'static [i32],
     /// Runs before each run, outside the timing.
     before: Option<Box<dyn Fn() -> Result<()>>>,
+    /// Fails if the contender does not return the right answer.
+    answer: Option<Box<dyn Fn() -> Result<()>>>,
     /// A sample is the median of this many consecutive runs.
     repeats: usize,
 }
@@ -47,12 +53,29 @@ impl Contender {
     }
 
     fn new(name: &'static str, side: Side, action: Action) -> Self {
-        Contender { name, side, action, success_codes: &[0], before: None, repeats: 1 }
+        Contender {
+            name,
+            side,
+            action,
+            success_codes: &[0],
+            before: None,
+            answer: None,
+            repeats: 1,
+        }
     }
 
     /// Runs `before` before each run, outside the timing.
     pub(crate) fn after(self, before: impl Fn() -> Result<()> + 'static) -> Self {
         Contender { before: Some(Box::new(before)), ..self }
+    }
+
+    /// Measures a peer only if `answer` succeeds: it fails if the answer of the peer is wrong.
+    pub(crate) fn if_answers(self, answer: impl Fn() -> Result<()> + 'static) -> Self {
+        Contender { answer: Some(Box::new(answer)), ..self }
+    }
+
+    pub(crate) fn compare_answer(&self) -> Result<()> {
+        self.answer.as_ref().map_or(Ok(()), |answer| answer())
     }
 
     /// For runs that take only milliseconds.
@@ -115,7 +138,7 @@ impl Contender {
             Action::Process(words) => {
                 let mut command = command(words)?;
                 // Each program writes its output, and none waits for a reader.
-                command.stdout(Stdio::null());
+                command.stdout(discard()?);
                 let start = Instant::now();
                 let status = command.status();
                 let time = start.elapsed();
@@ -146,6 +169,12 @@ impl Contender {
             Action::Call(_) | Action::Samples(_) => self.measure().map(|_| None),
         }
     }
+}
+
+/// A stdout that discards everything. Some programs stop at the first match if their stdout is `/dev/null`.
+pub(crate) fn discard() -> Result<Stdio> {
+    let zero = OpenOptions::new().write(true).open("/dev/zero");
+    zero.map(Stdio::from).map_err(|error| format!("/dev/zero: {error}"))
 }
 
 /// A command with the same environment for each contender.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::contender::output;
@@ -17,7 +17,7 @@ pub(crate) struct Corpus {
     pub(crate) about: About,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct About {
     pub(crate) name: String,
     pub(crate) files: u64,

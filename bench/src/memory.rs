@@ -4,13 +4,12 @@
 //! `bench peak-memory PROGRAM ...`. Its own size of two or three MiB is the smallest result. The resident
 //! size varies with the addresses that a run gets, so the result is the median of several runs.
 
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::Result;
-use crate::contender::{command, output};
+use crate::contender::{command, discard, output};
 
 /// The number of runs, if they take less than `LONG` in total.
 const SAMPLES: usize = 15;
@@ -42,7 +41,7 @@ fn once(words: &[String]) -> Result<u64> {
 
 /// Runs the command, discards its output, and prints its peak in bytes.
 pub(crate) fn relay(words: &[String]) -> Result<()> {
-    let status = command(words)?.stdout(Stdio::null()).status().map_err(|e| e.to_string())?;
+    let status = command(words)?.stdout(discard()?).status().map_err(|e| e.to_string())?;
     // Timed runs check whether exit code 1 is a failure.
     if !matches!(status.code(), Some(0 | 1)) {
         return Err(format!("peak-memory: the command failed: {status}"));

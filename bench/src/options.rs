@@ -7,8 +7,12 @@ use crate::collect_all::Page;
 
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask bench NAME [--corpus DIR] [--quick]
+       cargo xtask bench --all [--corpus DIR] [--quick]
+       cargo xtask bench --charts
 
   NAME          bash, calls, list, read or search
+  --all         run all benchmarks
+  --charts      only write docs/benchmarks.md and its charts again, from the reports in bench/runs
   --corpus DIR  use the source tree in DIR [default: the Linux source, from apt]
   --quick       run 3 rounds instead of 9";
 
@@ -18,6 +22,10 @@ const QUICK_ROUNDS: usize = 3;
 /// What this process does.
 pub(crate) enum Mode {
     Bench(Options),
+    /// Run all benchmarks with these options: each in a process of its own.
+    All(Vec<String>),
+    /// Write the page and the charts.
+    Charts,
     /// Print the usage.
     Help,
     /// Run as a peer: `collect-all DIR DEPTH OFFSET LIMIT`.
@@ -39,6 +47,15 @@ pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Mode> {
     let name = words.next().ok_or_else(|| format!("missing benchmark name\n{USAGE}"))?;
     match name.as_str() {
         "--help" | "-h" => Ok(Mode::Help),
+        "--all" => {
+            let words: Vec<_> = words.collect();
+            // Reports a wrong option before the first benchmark runs.
+            bench(name, words.clone().into_iter()).map(|_| Mode::All(words))
+        }
+        "--charts" => match words.next() {
+            None => Ok(Mode::Charts),
+            Some(word) => Err(format!("unknown argument `{word}`; --charts takes none")),
+        },
         "collect-all" => collect_all(&words.collect::<Vec<_>>()),
         "peak-memory" => Ok(Mode::PeakMemory(words.collect())),
         _ => bench(name, words).map(Mode::Bench),
@@ -59,12 +76,7 @@ fn collect_all(words: &[String]) -> Result<Mode> {
 }
 
 fn bench(name: String, mut words: impl Iterator<Item = String>) -> Result<Options> {
-    let mut options = Options {
-        name,
-        project: std::env::current_dir().map_err(io_error)?,
-        corpus: None,
-        rounds: ROUNDS,
-    };
+    let mut options = Options { name, project: project()?, corpus: None, rounds: ROUNDS };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--quick" => options.rounds = QUICK_ROUNDS,
@@ -78,6 +90,11 @@ fn bench(name: String, mut words: impl Iterator<Item = String>) -> Result<Option
         }
     }
     Ok(options)
+}
+
+/// The top of the repository, in which `cargo xtask` starts this program.
+pub(crate) fn project() -> Result<PathBuf> {
+    std::env::current_dir().map_err(io_error)
 }
 
 /// The message of a system error.

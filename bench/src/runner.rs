@@ -1,9 +1,10 @@
 //! Runs one task: each contender in turn, round after round, so a slow moment affects all of them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::contender::{Contender, Side};
+use crate::tables::one_line;
 use crate::target::{MEBIBYTE, Target, Verdict};
 
 /// Checks that the replies are equal.
@@ -28,20 +29,29 @@ pub(crate) enum Unit {
 }
 
 /// The results of a task.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Measured {
     pub(crate) task: String,
-    pub(crate) unit: &'static str,
+    pub(crate) unit: String,
     pub(crate) checked: String,
     pub(crate) contenders: Vec<Summary>,
     pub(crate) ratios: Vec<Ratio>,
     pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) not_compared: Vec<NotCompared>,
+}
+
+/// A peer that is not measured because its answer is wrong or an error.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct NotCompared {
+    pub(crate) peer: String,
+    pub(crate) reason: String,
 }
 
 /// Statistics of a contender's samples, in the unit of the task. Raw samples are not saved.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Summary {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
+    pub(crate) side: Side,
     pub(crate) sample_count: usize,
     pub(crate) min: f64,
     pub(crate) p10: f64,
@@ -56,15 +66,13 @@ pub(crate) struct Summary {
     pub(crate) peak_memory_bytes: Option<u64>,
     /// In the order of the rounds.
     pub(crate) round_medians: Vec<f64>,
-    #[serde(skip)]
-    side: Side,
 }
 
 /// The peer's number divided by ours.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Ratio {
-    pub(crate) ours: &'static str,
-    pub(crate) peer: &'static str,
+    pub(crate) ours: String,
+    pub(crate) peer: String,
     pub(crate) medians: f64,
     pub(crate) minimums: f64,
 }
@@ -72,16 +80,20 @@ pub(crate) struct Ratio {
 pub(crate) fn run(task: Task, rounds: usize) -> Result<Measured> {
     let checked = (task.check)().map_err(|message| format!("{}: {message}", task.name))?;
     println!("   checked: {checked}");
-    // Measuring the memory also warms the caches.
-    let peaks = task.contenders.iter().map(Contender::warm_up).collect::<Result<Vec<_>>>()?;
-    let mut samples = vec![Vec::new(); task.contenders.len()];
+    let (compared, not_compared) = compare_answers(task.contenders)?;
+    let warm_up = |contender: &Contender| match task.unit {
+        // Measuring the memory also warms the caches.
+        Unit::Milliseconds => contender.warm_up(),
+        Unit::Count(_) => Ok(None),
+    };
+    let peaks = compared.iter().map(warm_up).collect::<Result<Vec<_>>>()?;
+    let mut samples = vec![Vec::new(); compared.len()];
     for _ in 0..task.unit.rounds(rounds) {
-        for (contender, samples) in task.contenders.iter().zip(&mut samples) {
+        for (contender, samples) in compared.iter().zip(&mut samples) {
             samples.push(contender.measure()?);
         }
     }
-    let contenders: Vec<_> = task
-        .contenders
+    let contenders: Vec<_> = compared
         .iter()
         .zip(peaks.into_iter().zip(&samples))
         .map(|(contender, (peak, samples))| Summary::new(contender, peak, samples))
@@ -90,7 +102,26 @@ pub(crate) fn run(task: Task, rounds: usize) -> Result<Measured> {
     let unit = task.unit.name();
     let judge = |target: &Target| judge(*target, unit, &contenders, &ratios);
     let verdicts = task.targets.iter().flat_map(judge).collect();
-    Ok(Measured { task: task.name, unit, checked, contenders, ratios, verdicts })
+    let unit = unit.to_owned();
+    Ok(Measured { task: task.name, unit, checked, contenders, ratios, verdicts, not_compared })
+}
+
+/// Separates the contenders with the right answer from peers without it. If eyelet has a wrong answer, the
+/// run fails.
+fn compare_answers(contenders: Vec<Contender>) -> Result<(Vec<Contender>, Vec<NotCompared>)> {
+    let (mut compared, mut not_compared) = (Vec::new(), Vec::new());
+    for contender in contenders {
+        match contender.compare_answer() {
+            Ok(()) => compared.push(contender),
+            Err(reason) if contender.side == Side::Peer => {
+                let reason = one_line(&reason);
+                println!("   not compared: {}: {reason}", contender.name);
+                not_compared.push(NotCompared { peer: contender.name.to_owned(), reason });
+            }
+            Err(reason) => return Err(format!("{}: {reason}", contender.name)),
+        }
+    }
+    Ok((compared, not_compared))
 }
 
 impl Unit {
@@ -118,7 +149,8 @@ impl Summary {
         let sample_count = sorted.len();
         let round_median = |samples: &Vec<f64>| quantile(&self::sorted(samples.clone()), 50);
         Summary {
-            name: contender.name,
+            name: contender.name.to_owned(),
+            side: contender.side,
             sample_count,
             min: quantile(&sorted, 0),
             p10: quantile(&sorted, 10),
@@ -131,7 +163,6 @@ impl Summary {
             mean: sorted.iter().sum::<f64>() / sample_count as f64,
             peak_memory_bytes,
             round_medians: rounds.iter().map(round_median).collect(),
-            side: contender.side,
         }
     }
 }
@@ -151,8 +182,8 @@ fn ratios(contenders: &[Summary]) -> Vec<Ratio> {
     of(Side::Ours)
         .flat_map(|ours| {
             of(Side::Peer).map(|peer| Ratio {
-                ours: ours.name,
-                peer: peer.name,
+                ours: ours.name.clone(),
+                peer: peer.name.clone(),
                 medians: peer.median / ours.median,
                 minimums: peer.min / ours.min,
             })

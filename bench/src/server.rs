@@ -72,14 +72,18 @@ impl Server {
         let mut answer = Vec::new();
         let start = Instant::now();
         self.write(&line)?;
-        self.read(&mut answer)?;
-        let time = milliseconds(start);
-        let outline: Outline = parsed(&answer)?;
-        match outline {
-            Outline { id: Some(answered), result: Some(result), .. } if answered == id => {
-                Ok((time, result))
+        loop {
+            self.read(&mut answer)?;
+            let time = milliseconds(start);
+            let outline: Outline = parsed(&answer)?;
+            match outline {
+                // A notification.
+                Outline { id: None, method: Some(_), .. } => {}
+                Outline { id: Some(answered), result: Some(result), .. } if answered == id => {
+                    return Ok((time, result));
+                }
+                _ => return Err(format!("{method}: {}", String::from_utf8_lossy(&answer))),
             }
-            _ => Err(format!("{method}: {}", String::from_utf8_lossy(&answer))),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Targets, and whether a run met them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A target. Each `who` is a contender of ours.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub(crate) enum Target {
 }
 
 /// A target and the measured value.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Verdict {
     pub(crate) what: String,
     pub(crate) measured: String,
@@ -46,6 +46,29 @@ impl Verdict {
 /// Formats with three decimals below 1 and two above.
 pub(crate) fn number(number: f64) -> String {
     if number < 1.0 { format!("{number:.3}") } else { format!("{number:.2}") }
+}
+
+/// Formats with about three digits, and a comma at each thousand.
+pub(crate) fn short_number(number: f64) -> String {
+    match number {
+        number if number >= 100.0 => with_commas(number),
+        number if number >= 10.0 => format!("{number:.1}"),
+        number if number >= 1.0 => format!("{number:.2}"),
+        number => format!("{number:.3}"),
+    }
+}
+
+/// A whole number with a comma at each thousand.
+pub(crate) fn with_commas(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 pub(crate) const MEBIBYTE: f64 = 1024.0 * 1024.0;

@@ -18,7 +18,8 @@ use workspace::Workspace;
 const USAGE: &str = "\
 usage: cargo xtask test [--extended] [--require NAME,...] [STEP...]
        cargo xtask test --list
-       cargo xtask bench NAME [--corpus DIR] [--quick]
+       cargo xtask bench NAME|--all [--corpus DIR] [--quick]
+       cargo xtask bench --charts
        cargo xtask faults [SECONDS]
        cargo xtask fuzz --minutes N [--record] [TARGET...]
        cargo xtask soak [--http] [--minutes N]

@@ -2,9 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,20 +11,22 @@ use eyelet::tools::{Bash, BashArgs};
 use eyelet::{
     OutputStore, PrivateTemp, Root, SandboxPolicy, SandboxSettings, Tool as _, TurnContext,
 };
-use eyelet_sandbox::{Policy, Program, Raw, SandboxRequest, Supervisor, Tier};
+use eyelet_sandbox::{Supervisor, Tier};
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::benches::{Bench, NeedsCorpus, Setup, equal, text};
+use crate::benches::{Bench, NeedsCorpus, Setup, equal, mcp_servers, process_start, text};
 use crate::contender::{Contender, Side, output};
 use crate::options::io_error;
+use crate::peers::DESKTOP_COMMANDER;
 use crate::runner::{Check, Task, Unit};
 use crate::server::{Call, Server};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
     name: "bash",
-    peers: &["bash", "cat"],
+    programs: &["bash", "cat", "node"],
+    peers: &[&DESKTOP_COMMANDER],
     needs_corpus: NeedsCorpus::No,
     notes: &[
         "`full` runs the command under a supervisor without a sandbox. `sandboxed` uses the default \
@@ -35,6 +35,7 @@ pub(crate) const BENCH: Bench = Bench {
          `cat > /dev/null` does neither; `wc -l` counts lines.",
         "Saved output and the peer's copy are in the same directory. They are deleted before each run, \
          outside the timing.",
+        "`desktop-commander` runs commands in `bash` without a sandbox. It is started without a network.",
         "Each sample of `true` or of a start is the median of 25 consecutive runs.",
         "A start is the time until the caller can continue, measured in a process with 1 GiB of \
          resident memory. The peer uses `fork`, as the standard library does if code must run before exec.",
@@ -51,12 +52,10 @@ const DRAIN: &str = "cat > /dev/null";
 const COUNT: &str = "wc -l";
 const COPY: &str = "cat > file";
 const PLAIN: &str = "bash -c true";
-const START: &str = "eyelet supervisor";
-const FORK: &str = "fork and exec";
 
 const MANY: u64 = 4 << 30;
 const SAVED: u64 = 200 << 20;
-const REPEATS: usize = 25;
+pub(super) const REPEATS: usize = 25;
 /// How much more memory a call with output may use than one without.
 const FLAT: [Target; 2] = [
     Target::MemoryGrowth { who: FULL, above: IDLE, mebibytes: 16.0 },
@@ -73,9 +72,9 @@ fn tasks(setup: &Setup) -> Result<Vec<Task>> {
         over_mcp(&directories, "zeroes", &zeroes, "1 line"),
         over_mcp(&directories, "short lines", &lines, &format!("{} lines", MANY.div_ceil(11))),
         saving(&directories),
-        call_task(&directories)?,
+        call_task(&directories, setup)?,
         process_task(&directories),
-        start_task()?,
+        process_start::task()?,
     ])
 }
 
@@ -268,7 +267,7 @@ fn saving(directories: &Directories) -> Task {
 }
 
 /// The time of a call through the library and the server, compared with plain bash.
-fn call_task(directories: &Directories) -> Result<Task> {
+fn call_task(directories: &Directories, setup: &Setup) -> Result<Task> {
     let turn = Rc::new(session(directories)?);
     let (checked, called) = (Rc::clone(&turn), turn);
     let server = directories.server()?;
@@ -277,21 +276,45 @@ fn call_task(directories: &Directories) -> Result<Task> {
         equal("the tier", &tier, &Some(Tier::Namespaces))?;
         run(&checked, "true").map(|()| "the command succeeds in the first tier".into())
     };
+    let mut contenders = vec![
+        Contender::call(LIBRARY, move || run(&called, "true")).repeated(REPEATS),
+        Contender::call(SERVER, move || ask(&server, "true").map(|_| ())).repeated(REPEATS),
+        directories.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
+    ];
+    contenders.extend(other_servers(setup, &directories.workspace)?);
     Ok(Task {
         name: "call of `true`".into(),
         unit: Unit::Milliseconds,
         check: Box::new(check),
-        contenders: vec![
-            Contender::call(LIBRARY, move || run(&called, "true")).repeated(REPEATS),
-            Contender::call(SERVER, move || ask(&server, "true").map(|_| ())).repeated(REPEATS),
-            directories.peer(PLAIN, "exec bash -c true").repeated(REPEATS),
-        ],
+        contenders,
         targets: vec![
             Target::Within { who: LIBRARY, most: 15.0 },
             Target::Within { who: SERVER, most: 15.0 },
             Target::SlowerAtMost { of: PLAIN, times: 3.75 },
         ],
     })
+}
+
+/// The same call to other MCP servers.
+fn other_servers(setup: &Setup, folder: &str) -> Result<Vec<Contender>> {
+    let mut contenders = Vec::new();
+    for server in mcp_servers::all(setup, folder)? {
+        let (Some(call), Some(sum)) = (server.run("true"), server.run("echo $((40+2))")) else {
+            continue;
+        };
+        let session = Rc::new(RefCell::new(server.start()?));
+        let asked = Rc::clone(&session);
+        let contender = Contender::timed(server.name, Side::Peer, move || {
+            let start = Instant::now();
+            session.borrow_mut().call(&call)?;
+            Ok(start.elapsed())
+        });
+        contenders.push(contender.repeated(REPEATS).if_answers(move || {
+            let (_, reply) = asked.borrow_mut().call(&sum)?;
+            reply.contains("\n42\n").then_some(()).ok_or(reply)
+        }));
+    }
+    Ok(contenders)
 }
 
 /// The same call by `eyelet call`, including the start of the process.
@@ -335,62 +358,4 @@ fn session(directories: &Directories) -> Result<TurnContext> {
         .with_root(Root::open(workspace).map_err(io_error)?)
         .with_environment(std::env::vars_os().collect())
         .with_sandbox_settings(Arc::new(settings)))
-}
-
-fn start_task() -> Result<Task> {
-    // Allocated on first use, so the other tasks run in a small process.
-    let memory = Rc::new(std::cell::OnceCell::new());
-    let (ours, peers) = (Rc::clone(&memory), memory);
-    let supervisor = Supervisor::this_program();
-    let request = SandboxRequest::new(
-        Policy::Full,
-        Some(Program {
-            file: "/bin/true".into(),
-            arguments: Vec::<Raw>::new(),
-            environment: Vec::new(),
-        }),
-    );
-    let start = move || {
-        ours.get_or_init(gibibyte);
-        let start = Instant::now();
-        let started = supervisor.start(&request, Path::new("/")).map_err(io_error)?;
-        let time = start.elapsed();
-        drop(started);
-        Ok(time)
-    };
-    let user = own_uid()?;
-    let fork = move || {
-        peers.get_or_init(gibibyte);
-        let mut command = Command::new("/bin/true");
-        // To set a user, the standard library must run code between fork and exec.
-        command.uid(user).stdin(Stdio::null());
-        let start = Instant::now();
-        let mut child = command.spawn().map_err(io_error)?;
-        let time = start.elapsed();
-        child.wait().map_err(io_error)?;
-        Ok(time)
-    };
-    Ok(Task {
-        name: "start from a process of 1 GiB".into(),
-        unit: Unit::Milliseconds,
-        check: Box::new(|| Ok("no check; both start one process".into())),
-        contenders: vec![
-            Contender::timed(START, Side::Ours, start).repeated(REPEATS),
-            Contender::timed(FORK, Side::Peer, fork).repeated(REPEATS),
-        ],
-        targets: vec![
-            Target::Within { who: START, most: 1.0 },
-            Target::Faster { than: FORK, times: 1.0 },
-        ],
-    })
-}
-
-fn gibibyte() -> Vec<u8> {
-    vec![1; 1 << 30]
-}
-
-/// The user id of this process.
-fn own_uid() -> Result<u32> {
-    use std::os::unix::fs::MetadataExt as _;
-    fs::metadata("/proc/self").map(|found| found.uid()).map_err(io_error)
 }

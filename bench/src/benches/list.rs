@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use eyelet::tools::{ListDir, ListDirArgs, ListDirReport};
 use eyelet::{Report as _, SandboxPolicy, Tool as _, ToolInvocation, ToolRouter, TurnContext};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Result;
 use crate::benches::{Bench, NeedsCorpus, Setup, equal};
@@ -17,7 +17,8 @@ use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
     name: "list",
-    peers: &["find"],
+    programs: &["find"],
+    peers: &[],
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
         "`find -maxdepth` prints all entries, unsorted and without pages.",
@@ -104,8 +105,8 @@ fn page_task(name: &str, eyelet: &str, request: PageRequest, targets: Vec<Target
         let (program, request, collect_all) =
             (eyelet.to_owned(), request.clone(), collect_all.clone());
         Box::new(move || {
-            let page = output(&request.program_as_text(&program))?;
-            equal("the page", &page, &output(&collect_all)?)?;
+            let page = request.content(&program)? + "\n";
+            equal("the page", &page.into_bytes(), &output(&collect_all)?)?;
             let whole = PageRequest { offset: 1, limit: 2 * MANY as u64, ..request.clone() };
             let count = whole.same_as_find()?;
             Ok(format!(
@@ -134,8 +135,7 @@ fn full_task(eyelet: &str, corpus: &str) -> Result<Task> {
         let (program, request) = (eyelet.to_owned(), request.clone());
         Box::new(move || {
             let count = request.same_as_find()?;
-            let lines = output(&request.program_as_text(&program))?;
-            equal("the listing", &lines, &(request.listed()?.content() + "\n").into_bytes())?;
+            equal("the listing", &request.content(&program)?, &request.listed()?.content())?;
             Ok(format!("all {count} paths equal those of find"))
         })
     };
@@ -176,8 +176,12 @@ impl PageRequest {
         vec![eyelet.into(), "call".into(), "list_dir".into(), self.arguments()]
     }
 
-    fn program_as_text(&self, eyelet: &str) -> Vec<String> {
-        self.program(eyelet).into_iter().chain(["--text".into()]).collect()
+    /// The listing that the program prints.
+    fn content(&self, eyelet: &str) -> Result<String> {
+        let printed = output(&self.program(eyelet))?;
+        let answer: Value = serde_json::from_slice(&printed).map_err(|error| error.to_string())?;
+        let content = answer.pointer("/data/content").and_then(Value::as_str);
+        Ok(content.ok_or("the program prints no listing")?.to_owned())
     }
 
     fn collect_all(&self, this: &str) -> Vec<String> {

@@ -4,11 +4,13 @@ mod bash;
 mod calls;
 mod cancel;
 mod list;
+mod mcp_servers;
+mod process_start;
 mod read;
 mod search;
 mod search_lines;
+mod search_servers;
 mod search_tokens;
-
 mod tokens;
 
 use std::path::PathBuf;
@@ -17,13 +19,16 @@ use crate::Result;
 use crate::corpus::Corpus;
 use crate::fixtures::Fixtures;
 use crate::options::Options;
+use crate::peers::{Peer, Peers};
 use crate::runner::Task;
 
 /// A benchmark: its tasks and its peers.
 pub(crate) struct Bench {
     pub(crate) name: &'static str,
-    /// Programs whose versions the report lists.
-    pub(crate) peers: &'static [&'static str],
+    /// Peers that the machine has; the report lists their versions.
+    pub(crate) programs: &'static [&'static str],
+    /// Peers that the benchmark installs.
+    pub(crate) peers: &'static [&'static Peer],
     pub(crate) needs_corpus: NeedsCorpus,
     /// What a reader of the report needs to know.
     pub(crate) notes: &'static [&'static str],
@@ -38,12 +43,15 @@ pub(crate) enum NeedsCorpus {
 /// All benchmarks.
 const BENCHES: &[Bench] = &[bash::BENCH, calls::BENCH, list::BENCH, read::BENCH, search::BENCH];
 
+pub(crate) fn names() -> Vec<&'static str> {
+    BENCHES.iter().map(|bench| bench.name).collect()
+}
+
 pub(crate) fn find(name: &str) -> Result<&'static Bench> {
-    let known: Vec<_> = BENCHES.iter().map(|bench| bench.name).collect();
     BENCHES
         .iter()
         .find(|bench| bench.name == name)
-        .ok_or_else(|| format!("unknown benchmark `{name}`; use one of {}", known.join(", ")))
+        .ok_or_else(|| format!("unknown benchmark `{name}`; use one of {}", names().join(", ")))
 }
 
 /// The programs and files that a benchmark uses.
@@ -55,6 +63,7 @@ pub(crate) struct Setup {
     pub(crate) eyelet: String,
     pub(crate) fixtures: Fixtures,
     pub(crate) corpus: Option<Corpus>,
+    pub(crate) peers: Peers,
     pub(crate) rounds: usize,
 }
 
@@ -63,17 +72,21 @@ impl Setup {
         let target = options.project.join("target");
         let folder = target.join("bench");
         let eyelet = target.join("release/eyelet");
-        let corpus = match find(&options.name)?.needs_corpus {
+        let bench = find(&options.name)?;
+        let corpus = match bench.needs_corpus {
             NeedsCorpus::Yes => Some(Corpus::find(options.corpus.as_deref(), &folder)?),
             NeedsCorpus::No => None,
         };
-        Ok(Setup {
+        let mut setup = Setup {
             project: options.project.clone(),
             eyelet: text(eyelet)?,
             fixtures: Fixtures { folder },
             corpus,
+            peers: Peers::install(bench.peers, &options.project),
             rounds: options.rounds,
-        })
+        };
+        mcp_servers::exclude_broken(&mut setup)?;
+        Ok(setup)
     }
 }
 

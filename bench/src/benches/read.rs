@@ -18,7 +18,8 @@ use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
     name: "read",
-    peers: &["wc"],
+    programs: &["wc"],
+    peers: &[],
     needs_corpus: NeedsCorpus::No,
     notes: &[
         "`wc -l` is the peer of each read that returns the number of lines: both must read every byte \

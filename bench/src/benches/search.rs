@@ -8,20 +8,37 @@ use eyelet::{SandboxPolicy, Tool as _, TurnContext};
 use serde_json::json;
 
 use crate::Result;
-use crate::benches::{Bench, NeedsCorpus, Setup, cancel, equal, search_lines, search_tokens, text};
+use crate::benches::{
+    Bench, NeedsCorpus, Setup, cancel, equal, mcp_servers, search_lines, search_servers,
+    search_tokens, text,
+};
 use crate::contender::{Contender, Side, command};
-use crate::peers;
+use crate::options::io_error;
+use crate::peers::{
+    DESKTOP_COMMANDER, FD, MCP_RIPGREP, RIPGREP, RUST_MCP_FILESYSTEM, SERVER_FILESYSTEM, UGREP,
+};
 use crate::runner::{Check, Task, Unit};
 use crate::target::Target;
 
 pub(crate) const BENCH: Bench = Bench {
     name: "search",
-    peers: &[],
+    programs: &["node"],
+    peers: &[
+        &RIPGREP,
+        &FD,
+        &UGREP,
+        &SERVER_FILESYSTEM,
+        &RUST_MCP_FILESYSTEM,
+        &DESKTOP_COMMANDER,
+        &MCP_RIPGREP,
+    ],
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
-        "The peers are release builds of `rg` 15.2.0 and `fd` 10.4.2. They print all matching files or \
-         lines; eyelet returns a page.",
-        "`rg --sortr` uses one thread by design. `rg -l` uses all cores and does not sort.",
+        "`rg` and `fd` are release builds from crates.io, `ugrep` is the program of Debian. They print all \
+         matching files or lines; eyelet returns a page, newest first.",
+        "`rg --sortr` uses one thread by design. `rg -l` and `ugrep -l` use all cores and do not sort.",
+        "`ugrep` skips directories named `tags` in this benchmark: the corpus ignores them, and \
+         `--ignore-files` of this version does not apply that rule.",
         "Before timing, the pages for each test pattern are compared with the output of `rg --sortr`, at \
          limits 1, 100 and 2000, with and without a glob. Files with the same modification time are \
          compared in path order, because rg does not define their order.",
@@ -31,7 +48,12 @@ pub(crate) const BENCH: Bench = Bench {
          the symbols are known: with `grep_files` and lines, following `next offset` and `more matches`; \
          with the paths of `grep_files`, then `read` up to the last use in each file; with the whole \
          output of `rg -n`; and with the reference MCP server for files, which cannot search contents, \
-         so that just the matching files are read, as if the model knew them.",
+         so that just the matching files are read, as if the model knew them; and with the searches of \
+         other MCP servers.",
+        mcp_servers::NOTE,
+        "A search over MCP is timed until all results have arrived. `desktop-commander` searches in the \
+         background, so the client asks for the results until they are complete, without a pause that a \
+         model would make. `server-filesystem` cannot search contents.",
         "`cancel to reply` is the time that a library call takes to return after it is cancelled. The \
          benchmark cancels each call after 100 ms. A deadline stops a call at the same points.",
     ],
@@ -41,6 +63,10 @@ pub(crate) const BENCH: Bench = Bench {
 const OURS: &str = "eyelet call grep_files";
 const SORTED: &str = "rg -l --sortr=modified";
 const UNSORTED: &str = "rg -l";
+const BY_UGREP: &str = "ugrep -l";
+/// Options for `ugrep` to search what `rg` searches: no symlinks, all text files, no ignored files.
+pub(super) const UGREP_LIKE_RG: [&str; 4] =
+    ["--no-dereference", "--text", "--ignore-files", "--exclude-dir=tags"];
 
 const NOWHERE: &str = "qqzz_nowhere_in_it";
 const COMMON: &str = "include";
@@ -106,7 +132,8 @@ fn tasks(setup: &Setup) -> Result<Vec<Task>> {
     let corpus = setup.corpus.as_ref().ok_or("no corpus; use --corpus DIR")?;
     let corpus = text(corpus.path.canonicalize().map_err(|error| error.to_string())?)?;
     let project = text(setup.fixtures.project()?)?;
-    let rg = peers::ripgrep(&setup.project)?;
+    let rg = setup.peers.required(&RIPGREP)?;
+    let ugrep = setup.peers.words(&UGREP);
     let task = |name: &str, folder: &str, pattern: &str, limit, sorted, unsorted| {
         let (rg, folder) = (rg.clone(), folder.to_owned());
         let check: Check = {
@@ -124,15 +151,17 @@ fn tasks(setup: &Setup) -> Result<Vec<Task>> {
             let words = [&[rg.as_str(), "-l"], more, &[pattern, &folder]].concat();
             Contender::process(name, Side::Peer, words).may_find_nothing()
         };
+        let mut contenders = vec![
+            Contender::process(OURS, Side::Ours, ours),
+            peer(SORTED, &["--sortr=modified"]),
+            peer(UNSORTED, &[]),
+        ];
+        contenders.extend(ugrep.map(|ugrep| by_ugrep(ugrep, &rg, pattern, &folder)));
         Task {
             name: name.to_owned(),
             check,
             unit: Unit::Milliseconds,
-            contenders: vec![
-                Contender::process(OURS, Side::Ours, ours),
-                peer(SORTED, &["--sortr=modified"]),
-                peer(UNSORTED, &[]),
-            ],
+            contenders,
             targets: vec![
                 Target::Faster { than: SORTED, times: sorted },
                 Target::Faster { than: UNSORTED, times: unsorted },
@@ -141,22 +170,22 @@ fn tasks(setup: &Setup) -> Result<Vec<Task>> {
             ],
         }
     };
-    let mut first = task("full scan, no match", &corpus, NOWHERE, 100, 2.0, 1.0);
+    let mut first = task("files, no match", &corpus, NOWHERE, 100, 2.0, 1.0);
     first.check = {
         let (rg, corpus) = (rg.clone(), corpus.clone());
         Box::new(move || all_the_same(&rg, &corpus))
     };
     let mut tasks = vec![
         first,
-        task("common pattern, limit 100", &corpus, COMMON, 100, 4.0, 1.7),
-        task("common pattern, limit 2000", &corpus, COMMON, 2000, 2.4, 1.0),
-        task("rare pattern", &corpus, "[A-Z]+_RESUME", 100, 1.0, 1.0),
-        task("40 hexadecimal digits", &corpus, "[0-9a-f]{40}", 100, 1.0, 1.0),
-        task("Greek letters", &corpus, r"\p{Greek}", 100, 1.0, 1.0),
-        task("long words", &corpus, r"\w{60,}", 100, 1.0, 1.0),
-        task("word, any case", &corpus, "(?i)torvalds", 100, 1.0, 1.0),
-        task("50 files, including process start", &project, "ERROR", 100, 1.0, 1.0),
-        task("50 files, no match, including process start", &project, NOWHERE, 100, 1.0, 1.0),
+        task("files, common pattern, limit 100", &corpus, COMMON, 100, 4.0, 1.7),
+        task("files, common pattern, limit 2000", &corpus, COMMON, 2000, 2.4, 1.0),
+        task("files, rare pattern", &corpus, "[A-Z]+_RESUME", 100, 1.0, 1.0),
+        task("files, 40 hexadecimal digits", &corpus, "[0-9a-f]{40}", 100, 1.0, 1.0),
+        task("files, Greek letters", &corpus, r"\p{Greek}", 100, 1.0, 1.0),
+        task("files, long words", &corpus, r"\w{60,}", 100, 1.0, 1.0),
+        task("files, word in any case", &corpus, "(?i)torvalds", 100, 1.0, 1.0),
+        task("files, project of 50 files", &project, "ERROR", 100, 1.0, 1.0),
+        task("files, project of 50 files, no match", &project, NOWHERE, 100, 1.0, 1.0),
         cancel::task("cancel, no match", Path::new(&corpus), NOWHERE),
         cancel::task("cancel, many automaton states", Path::new(&corpus), COSTLY),
         cancel::task("cancel, one line of 1 GiB", &setup.fixtures.long_line()?, NOWHERE),
@@ -169,11 +198,39 @@ fn tasks(setup: &Setup) -> Result<Vec<Task>> {
     // Many files match, but fewer than a page has.
     let drivers = format!("{corpus}/drivers");
     if Path::new(&drivers).is_dir() {
-        tasks.push(task("acpi in drivers, limit 2000", &drivers, "acpi", 2000, 1.0, 1.0));
+        tasks.push(task("files, acpi in drivers, limit 2000", &drivers, "acpi", 2000, 1.0, 1.0));
     }
     tasks.extend(search_lines::tasks(setup, &corpus)?);
+    tasks.extend(search_servers::tasks(setup, &corpus)?);
     tasks.push(search_tokens::task(setup, &corpus)?);
     Ok(tasks)
+}
+
+fn by_ugrep(ugrep: &[String], rg: &str, pattern: &str, folder: &str) -> Contender {
+    let list = ["--recursive", "--files-with-matches"];
+    let words: Vec<String> = ugrep
+        .iter()
+        .map(String::as_str)
+        .chain(list)
+        .chain(UGREP_LIKE_RG)
+        .chain(["-e", pattern, folder])
+        .map(str::to_owned)
+        .collect();
+    let (rg, asked) = ([rg, "-l", pattern, folder].map(str::to_owned), words.clone());
+    let same = move || equal("the files", &sorted_lines(&asked)?, &sorted_lines(&rg)?);
+    Contender::process(BY_UGREP, Side::Peer, words).may_find_nothing().if_answers(same)
+}
+
+/// The lines that a search prints, in an order that does not depend on its threads.
+pub(super) fn sorted_lines(words: &[String]) -> Result<Vec<String>> {
+    let output = command(words)?.output().map_err(io_error)?;
+    if !matches!(output.status.code(), Some(0 | 1)) {
+        return Err(format!("{}: {}", words[0], output.status));
+    }
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut lines: Vec<_> = printed.lines().map(str::to_owned).collect();
+    lines.sort();
+    Ok(lines)
 }
 
 /// Compares each pattern with each limit and glob. Returns the number of equal pages.

@@ -1,4 +1,4 @@
-//! `grep_files` with lines, and `find_files`, compared with ripgrep and fd.
+//! `grep_files` with lines, and `find_files`, compared with ripgrep, ugrep and fd.
 
 use std::cmp::Reverse;
 
@@ -7,19 +7,20 @@ use eyelet::{SandboxPolicy, Tool as _, TurnContext};
 use serde_json::json;
 
 use crate::Result;
-use crate::benches::search::modified;
+use crate::benches::search::{UGREP_LIKE_RG, modified, sorted_lines};
 use crate::benches::{Setup, equal};
 use crate::contender::{Contender, Side, command};
-use crate::peers;
+use crate::peers::{FD, RIPGREP, UGREP};
 use crate::runner::{Check, Task, Unit};
 use crate::target::Target;
 
 const LINES: &str = "eyelet call grep_files, lines";
 const SORTED: &str = "rg -n --sortr=modified";
 const UNSORTED: &str = "rg -n";
+const BY_UGREP: &str = "ugrep -n";
 const FIND: &str = "eyelet call find_files";
 const FILES: &str = "rg --files --sortr=modified -g";
-const FD: &str = "fd -e c";
+const BY_FD: &str = "fd -e c";
 
 const LIMIT: usize = 100;
 const LINES_PER_FILE: usize = 20;
@@ -40,7 +41,7 @@ fn lines_task(
     sorted: f64,
     unsorted: f64,
 ) -> Result<Task> {
-    let (rg, folder) = (peers::ripgrep(&setup.project)?, corpus.to_owned());
+    let (rg, folder) = (setup.peers.required(&RIPGREP)?, corpus.to_owned());
     let check: Check = {
         let (rg, folder) = (rg.clone(), folder.clone());
         Box::new(move || same_lines(&rg, &folder, pattern))
@@ -51,15 +52,18 @@ fn lines_task(
         let words = [&[rg.as_str(), "-n"], more, &[pattern, &folder]].concat();
         Contender::process(name, Side::Peer, words)
     };
+    let mut contenders = vec![
+        Contender::process(LINES, Side::Ours, ours),
+        peer(SORTED, &["--sortr=modified"]),
+        peer(UNSORTED, &[]),
+    ];
+    contenders
+        .extend(setup.peers.words(&UGREP).map(|ugrep| by_ugrep(ugrep, &rg, pattern, &folder)));
     Ok(Task {
         name: name.to_owned(),
         check,
         unit: Unit::Milliseconds,
-        contenders: vec![
-            Contender::process(LINES, Side::Ours, ours),
-            peer(SORTED, &["--sortr=modified"]),
-            peer(UNSORTED, &[]),
-        ],
+        contenders,
         targets: vec![
             Target::Faster { than: SORTED, times: sorted },
             Target::Faster { than: UNSORTED, times: unsorted },
@@ -67,29 +71,52 @@ fn lines_task(
     })
 }
 
+fn by_ugrep(ugrep: &[String], rg: &str, pattern: &str, folder: &str) -> Contender {
+    let words: Vec<String> = ugrep
+        .iter()
+        .map(String::as_str)
+        .chain(["--recursive", "--line-number"])
+        .chain(UGREP_LIKE_RG)
+        .chain(["-e", pattern, folder])
+        .map(str::to_owned)
+        .collect();
+    let (rg, asked) = ([rg, "-n", pattern, folder].map(str::to_owned), words.clone());
+    let same = move || equal("the lines", &sorted_lines(&asked)?, &sorted_lines(&rg)?);
+    Contender::process(BY_UGREP, Side::Peer, words).if_answers(same)
+}
+
 fn find_task(setup: &Setup, corpus: &str) -> Result<Task> {
-    let (rg, folder) = (peers::ripgrep(&setup.project)?, corpus.to_owned());
-    let fd = peers::fd(&setup.project)?;
+    let (rg, folder) = (setup.peers.required(&RIPGREP)?, corpus.to_owned());
     let arguments = json!({ "pattern": "**/*.c", "path": folder }).to_string();
     let sorted = [&rg, "--files", "--sortr=modified", "-g", "**/*.c", &folder];
     let check: Check = {
         let (rg, folder) = (rg.clone(), folder.clone());
         Box::new(move || same_files(&rg, &folder))
     };
+    let mut contenders = vec![
+        Contender::process(FIND, Side::Ours, [&setup.eyelet, "call", "find_files", &arguments]),
+        Contender::process(FILES, Side::Peer, sorted),
+    ];
+    contenders.extend(setup.peers.words(&FD).map(|fd| by_fd(fd, &rg, &folder)));
     Ok(Task {
         name: "find_files **/*.c, limit 100".to_owned(),
         check,
         unit: Unit::Milliseconds,
-        contenders: vec![
-            Contender::process(FIND, Side::Ours, [&setup.eyelet, "call", "find_files", &arguments]),
-            Contender::process(FILES, Side::Peer, sorted),
-            Contender::process(FD, Side::Peer, [&fd, "-e", "c", ".", &folder]),
-        ],
+        contenders,
         targets: vec![
             Target::Faster { than: FILES, times: 2.0 },
-            Target::Faster { than: FD, times: 1.0 },
+            Target::Faster { than: BY_FD, times: 1.0 },
         ],
     })
+}
+
+fn by_fd(fd: &[String], rg: &str, folder: &str) -> Contender {
+    let words: Vec<String> =
+        fd.iter().cloned().chain(["-t", "f", "-e", "c", ".", folder].map(str::to_owned)).collect();
+    let rg = [rg, "--files", "-g", "**/*.c", folder].map(str::to_owned);
+    let asked = words.clone();
+    let same = move || equal("the files", &sorted_lines(&asked)?, &sorted_lines(&rg)?);
+    Contender::process(BY_FD, Side::Peer, words).if_answers(same)
 }
 
 pub(super) fn turn(folder: &str) -> Result<TurnContext> {

@@ -1,30 +1,28 @@
 //! The tokens until a model knows all lines that use a symbol.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use eyelet::tools::{Found, GrepFiles, GrepFilesArgs, Read, ReadArgs, ReadReport, Show};
 use eyelet::{ReplyBudget, Report as _, Tool as _, TurnContext};
-use serde_json::json;
-use tiktoken_rs::CoreBPE;
 
 use crate::Result;
-use crate::benches::calls::Servers;
+use crate::benches::mcp_servers::{self, EYELET, McpServer};
 use crate::benches::search_lines::turn;
 use crate::benches::tokens::tokens;
 use crate::benches::{Setup, equal};
 use crate::contender::{Contender, Side, output};
-use crate::peers;
+use crate::peers::{RIPGREP, SERVER_FILESYSTEM};
 use crate::runner::{Task, Unit};
-use crate::server::{Call, Server};
+use crate::server::Server;
 use crate::target::Target;
 
 /// Locates the uses of a symbol.
 type Locate = Box<dyn Fn(&str) -> Result<Located>>;
 
-const LINES: &str = "grep_files, lines";
-const READ: &str = "grep_files, then read";
+const LINES: &str = "eyelet grep_files, lines";
+const READ: &str = "eyelet grep_files, then read";
 const RAW: &str = "rg -n";
-const REFERENCE: &str = "server-filesystem";
 
 /// The reply limit of a client that eyelet does not know.
 const REPLY_BYTES: usize = 20_000;
@@ -64,50 +62,52 @@ pub(super) fn task(setup: &Setup, corpus: &str) -> Result<Task> {
     let folder = format!("{corpus}/kernel");
     let counter = Rc::new(tiktoken_rs::o200k_base().map_err(|error| error.to_string())?);
     let turn = turn(&folder)?.with_reply_budget(ReplyBudget::new(REPLY_BYTES));
-    let (rg, servers) = (peers::ripgrep(&setup.project)?, Servers::new(setup, &folder)?);
-    let check = {
-        let (turn, rg, folder) = (turn.clone(), rg.clone(), folder.clone());
-        Box::new(move || {
-            for symbol in SYMBOLS {
-                let lines = by_lines(symbol, &turn)?.lines;
-                let raw = by_rg(symbol, &rg, &folder)?.lines;
-                equal(symbol, &lines, &raw)?;
-                equal(symbol, &by_reading(symbol, &turn)?.lines, &raw)?;
-            }
-            Ok(format!("all lines with {} symbols are found in each way", SYMBOLS.len()))
-        })
-    };
-    let total = |counter: &Rc<CoreBPE>, located: Vec<Located>| {
-        let replies = located.iter().flat_map(|located| &located.replies);
-        vec![replies.map(|reply| tokens(counter, reply)).sum()]
-    };
+    let rg = setup.peers.required(&RIPGREP)?;
+    let expected = SYMBOLS
+        .iter()
+        .map(|symbol| Ok(by_rg(symbol, &rg, &folder)?.lines))
+        .collect::<Result<Vec<_>>>()?;
     let contender = |name, side, locate: Locate| {
-        let counter = Rc::clone(&counter);
-        Contender::samples(name, side, move || {
-            let located = SYMBOLS.iter().map(|symbol| locate(symbol)).collect::<Result<_>>()?;
-            Ok(total(&counter, located))
+        let (counter, expected, locate) = (Rc::clone(&counter), expected.clone(), Rc::new(locate));
+        let measured = Rc::clone(&locate);
+        let take = move || {
+            let located =
+                SYMBOLS.iter().map(|symbol| measured(symbol)).collect::<Result<Vec<_>>>()?;
+            let replies = located.iter().flat_map(|located| &located.replies);
+            Ok(vec![replies.map(|reply| tokens(&counter, reply)).sum()])
+        };
+        Contender::samples(name, side, take).if_answers(move || {
+            for (symbol, lines) in SYMBOLS.iter().zip(&expected) {
+                equal(
+                    &format!("the number of lines with {symbol}"),
+                    &locate(symbol)?.lines,
+                    lines,
+                )?;
+            }
+            Ok(())
         })
     };
     let (by_lines_turn, by_reading_turn) = (turn.clone(), turn.clone());
+    let here = folder.clone();
+    let mut contenders = vec![
+        contender(LINES, Side::Ours, Box::new(move |symbol| by_lines(symbol, &by_lines_turn))),
+        contender(READ, Side::Peer, Box::new(move |symbol| by_reading(symbol, &by_reading_turn))),
+        contender(RAW, Side::Peer, Box::new(move |symbol| by_rg(symbol, &rg, &here))),
+    ];
+    for server in mcp_servers::all(setup, &folder)?.into_iter().filter(|s| s.name != EYELET) {
+        let (turn, folder, name) = (turn.clone(), folder.clone(), server.name);
+        let session = RefCell::new(server.start()?);
+        let locate = move |symbol: &str| {
+            by_server(symbol, &turn, &server, &mut session.borrow_mut(), &folder)
+        };
+        contenders.push(contender(name, Side::Peer, Box::new(locate)));
+    }
     Ok(Task {
         name: "tokens to locate the uses of 20 symbols".to_owned(),
-        check,
+        check: Box::new(|| Ok("all lines with the symbols are found in each way".into())),
         unit: Unit::Count("tokens"),
-        contenders: vec![
-            contender(LINES, Side::Ours, Box::new(move |symbol| by_lines(symbol, &by_lines_turn))),
-            contender(
-                READ,
-                Side::Peer,
-                Box::new(move |symbol| by_reading(symbol, &by_reading_turn)),
-            ),
-            contender(RAW, Side::Peer, Box::new(move |symbol| by_rg(symbol, &rg, &folder))),
-            contender(
-                REFERENCE,
-                Side::Peer,
-                Box::new(move |symbol| by_reference(symbol, &turn, &servers)),
-            ),
-        ],
-        targets: [READ, RAW, REFERENCE]
+        contenders,
+        targets: [READ, RAW, SERVER_FILESYSTEM.name]
             .into_iter()
             .map(|peer| Target::SlowerAtMost { of: peer, times: 1.0 })
             .collect(),
@@ -186,14 +186,25 @@ fn by_rg(symbol: &str, rg: &str, folder: &str) -> Result<Located> {
     Ok(Located { lines: text.lines().count(), replies: vec![text] })
 }
 
-/// The reference server cannot search contents. At best, a model guesses the files and reads just these.
-fn by_reference(symbol: &str, turn: &TurnContext, servers: &Servers) -> Result<Located> {
-    let mut server = Server::start(&servers.peer)?;
+/// A server that cannot search contents reads just the matching files, as if the model knew them.
+fn by_server(
+    symbol: &str,
+    turn: &TurnContext,
+    server: &McpServer,
+    session: &mut Server,
+    folder: &str,
+) -> Result<Located> {
+    if let Some(call) = server.search(&word(symbol), folder) {
+        let replies = server.ask(session, &call)?;
+        return Ok(Located { lines: server.lines(&replies, folder).len(), replies });
+    }
     let found = GrepFiles.run(GrepFilesArgs::new(word(symbol)), turn);
     let mut located = Located { replies: Vec::new(), lines: 0 };
     for path in found.map_err(|error| error.to_string())?.files {
-        let call = Call { tool: "read_text_file", arguments: json!({ "path": path }) };
-        located.replies.push(server.call(&call)?.1);
+        let call = server.read(&path).ok_or("the server reads no files")?;
+        let reply = session.call(&call)?.1;
+        located.lines += uses(server.body(&reply), symbol).len();
+        located.replies.push(reply);
     }
     Ok(located)
 }

@@ -1,4 +1,4 @@
-//! The tokens of a reply, compared with the reference server for the same trees and files.
+//! The tokens of tool definitions and replies, compared with other MCP servers for the same trees and files.
 
 use std::cell::RefCell;
 use std::fs;
@@ -9,16 +9,16 @@ use serde_json::json;
 use tiktoken_rs::CoreBPE;
 
 use crate::Result;
-use crate::benches::calls::Servers;
+use crate::benches::mcp_servers::{self, EYELET, McpServer, definitions};
 use crate::benches::{Setup, text};
 use crate::contender::{Contender, Side};
 use crate::options::io_error;
-use crate::runner::{Check, Task, Unit};
-use crate::server::{Call, Server};
+use crate::peers::{DESKTOP_COMMANDER, RUST_MCP_FILESYSTEM, SERVER_FILESYSTEM};
+use crate::runner::{Task, Unit};
+use crate::server::Call;
 use crate::target::Target;
 
-const LIST: &str = "eyelet list_dir";
-const READ: &str = "eyelet read";
+const LIST: &str = "eyelet mcp, list_dir";
 
 /// The number of listed trees, including the sources of this project.
 const TREES: usize = 10;
@@ -34,10 +34,88 @@ pub(super) fn tasks(setup: &Setup) -> Result<Vec<Task>> {
     let trees = trees(setup)?;
     let sources = setup.project.join("crates");
     Ok(vec![
+        definitions_task(setup, &counter, &sources)?,
         list_task("list ten trees, default page size", setup, &counter, &trees, None)?,
         list_task("list ten trees, page size 1000", setup, &counter, &trees, Some(1000))?,
         read_task(setup, &counter, &sources)?,
     ])
+}
+
+/// What a server costs before the first call.
+fn definitions_task(setup: &Setup, counter: &Counter, folder: &Path) -> Result<Task> {
+    let servers = mcp_servers::all(setup, &text(folder.to_owned())?)?;
+    let contender = |server: &McpServer| {
+        let (server, counter) = (server.clone(), Rc::clone(counter));
+        Contender::samples(server.name, server.side(), move || {
+            let definitions = definitions(&mut server.start()?)?;
+            let text = serde_json::to_string(&definitions).map_err(|error| error.to_string())?;
+            Ok(vec![tokens(&counter, &text)])
+        })
+    };
+    Ok(Task {
+        name: "tool definitions".into(),
+        check: Box::new(|| Ok("each server lists its tools".into())),
+        unit: Unit::Count("tokens"),
+        contenders: servers.iter().map(contender).collect(),
+        targets: vec![],
+    })
+}
+
+/// A tool that lists a tree.
+struct Lister {
+    name: &'static str,
+    /// As in [`McpServer::name`].
+    server: &'static str,
+    tool: &'static str,
+    entries: fn(&str) -> usize,
+}
+
+const LISTERS: [Lister; 6] = [
+    Lister { name: LIST, server: EYELET, tool: "list_dir", entries: our_entries },
+    Lister {
+        name: "server-filesystem, list_directory",
+        server: SERVER_FILESYSTEM.name,
+        tool: "list_directory",
+        entries: marked_lines,
+    },
+    Lister {
+        name: "server-filesystem, directory_tree",
+        server: SERVER_FILESYSTEM.name,
+        tool: "directory_tree",
+        entries: json_names,
+    },
+    Lister {
+        name: "rust-mcp-filesystem, list_directory",
+        server: RUST_MCP_FILESYSTEM.name,
+        tool: "list_directory",
+        entries: marked_lines,
+    },
+    Lister {
+        name: "rust-mcp-filesystem, directory_tree",
+        server: RUST_MCP_FILESYSTEM.name,
+        tool: "directory_tree",
+        entries: json_names,
+    },
+    Lister {
+        name: "desktop-commander, list_directory",
+        server: DESKTOP_COMMANDER.name,
+        tool: "list_directory",
+        entries: marked_lines,
+    },
+];
+
+/// The reply has a header line, a line per entry, and a last line if there are more entries.
+fn our_entries(text: &str) -> usize {
+    let has_more = text.lines().last().is_some_and(|line| line.starts_with("More than "));
+    text.lines().count() - 1 - usize::from(has_more)
+}
+
+fn marked_lines(text: &str) -> usize {
+    text.lines().filter(|line| line.starts_with("[FILE]") || line.starts_with("[DIR]")).count()
+}
+
+fn json_names(text: &str) -> usize {
+    text.matches("\"name\":").count()
 }
 
 fn list_task(
@@ -47,96 +125,83 @@ fn list_task(
     trees: &[String],
     limit: Option<u64>,
 ) -> Result<Task> {
-    let ours = |tree: &String| {
-        let mut arguments = json!({ "dir_path": tree });
-        if let Some(limit) = limit {
-            arguments["limit"] = json!(limit);
-        }
-        Call { tool: "list_dir", arguments }
-    };
-    let lister = |name, side, call: &dyn Fn(&String) -> Call, entries: fn(&str) -> usize| {
-        let jobs: Vec<_> = trees.iter().map(|tree| (tree.clone(), call(tree))).collect();
-        let (counter, setup) = (Rc::clone(counter), setup.clone());
-        Contender::samples(name, side, move || {
-            let tokens_per_entry = |(tree, call): &(String, Call)| {
-                let servers = Servers::new(&setup, tree)?;
-                let words = if side == Side::Ours { &servers.ours } else { &servers.peer };
-                let (_, text) = Server::start(words)?.call(call)?;
-                let entries = entries(&text);
+    let mut contenders = Vec::new();
+    let servers =
+        trees.iter().map(|tree| mcp_servers::all(setup, tree)).collect::<Result<Vec<_>>>()?;
+    for lister in LISTERS {
+        let servers: Vec<_> = servers
+            .iter()
+            .zip(trees)
+            .filter_map(|(servers, tree)| {
+                let server = servers.iter().find(|server| server.name == lister.server)?;
+                Some((server.clone(), tree.clone()))
+            })
+            .collect();
+        let Some((first, _)) = servers.first() else { continue };
+        let (counter, side) = (Rc::clone(counter), first.side());
+        contenders.push(Contender::samples(lister.name, side, move || {
+            let tokens_per_entry = |(server, tree): &(McpServer, String)| {
+                let mut arguments = json!({ "path": tree });
+                if let (Side::Ours, Some(limit)) = (side, limit) {
+                    arguments["limit"] = json!(limit);
+                }
+                let call = Call { tool: lister.tool, arguments };
+                let text = server.start()?.call(&call)?.1;
+                let entries = (lister.entries)(&text);
                 if entries == 0 {
                     return Err(format!("{tree}: no entries in `{text}`"));
                 }
                 Ok(tokens(&counter, &text) / entries as f64)
             };
-            jobs.iter().map(tokens_per_entry).collect()
-        })
-    };
-    let peer = |tool| move |tree: &String| Call { tool, arguments: json!({ "path": tree }) };
+            servers.iter().map(tokens_per_entry).collect()
+        }));
+    }
     let names: Vec<_> = trees.iter().filter_map(|tree| tree.rsplit('/').next()).collect();
     let checked = format!("the trees are {}", names.join(", "));
     Ok(Task {
         name: name.into(),
         check: Box::new(move || Ok(checked.clone())),
         unit: Unit::Count("tokens per entry"),
-        contenders: vec![
-            lister(LIST, Side::Ours, &ours, our_entries),
-            lister("list_directory", Side::Peer, &peer("list_directory"), |text| {
-                text.lines().filter(|line| line.starts_with('[')).count()
-            }),
-            lister("directory_tree", Side::Peer, &peer("directory_tree"), |text| {
-                text.matches("\"name\": ").count()
-            }),
-        ],
+        contenders,
         targets: vec![Target::Within { who: LIST, most: 6.0 }],
     })
-}
-
-/// The reply has a header line, a line per entry, and a last line if there are more entries.
-fn our_entries(text: &str) -> usize {
-    let has_more = text.lines().last().is_some_and(|line| line.starts_with("More than "));
-    text.lines().count() - 1 - usize::from(has_more)
 }
 
 fn read_task(setup: &Setup, counter: &Counter, sources: &Path) -> Result<Task> {
     let mut files = Vec::new();
     find_sources(sources, &mut files)?;
     files.sort();
-    let servers = Servers::new(setup, &text(sources.to_owned())?)?;
-    let reader = |name, side, words: &[String], tool, body: fn(&str) -> &str| -> Result<_> {
-        let server = RefCell::new(Server::start(words)?);
-        let (files, counter) = (files.clone(), Rc::clone(counter));
-        Ok(Contender::samples(name, side, move || {
-            let percent_over = |path: &String| {
-                let call = Call { tool, arguments: json!({ "path": path }) };
-                let (_, text) = server.borrow_mut().call(&call)?;
+    let mut contenders = Vec::new();
+    for server in mcp_servers::all(setup, &text(sources.to_owned())?)? {
+        let calls: Vec<_> =
+            files.iter().filter_map(|path| Some((path.clone(), server.read(path)?))).collect();
+        if calls.is_empty() {
+            continue;
+        }
+        let session = RefCell::new(server.start()?);
+        let counter = Rc::clone(counter);
+        contenders.push(Contender::samples(server.name, server.side(), move || {
+            let overhead = |(path, call): &(String, Call)| {
+                let (_, text) = session.borrow_mut().call(call)?;
                 let raw = fs::read_to_string(path).map_err(io_error)?;
-                let body = body(&text);
+                let body = server.body(&text);
                 // The reply budget may truncate the page before the end of the file.
                 if body.is_empty() || !raw.starts_with(body) {
-                    return Err(format!("{tool}: the reply does not match the text of {path}"));
+                    return Err(format!("the reply does not match the text of {path}"));
                 }
-                Ok((tokens(&counter, &text) / tokens(&counter, body) - 1.0) * 100.0)
+                Ok(tokens(&counter, &text) / tokens(&counter, body) * 1000.0)
             };
-            files.iter().map(percent_over).collect()
-        }))
-    };
-    let contenders = vec![
-        reader(READ, Side::Ours, &servers.ours, "read", below_header)?,
-        reader("read_text_file", Side::Peer, &servers.peer, "read_text_file", |text| text)?,
-    ];
+            calls.iter().map(overhead).collect()
+        }));
+    }
     let checked = format!("{} source files of eyelet; each reply matches the file", files.len());
-    let check: Check = Box::new(move || Ok(checked.clone()));
     Ok(Task {
         name: "read source files larger than 2 KiB".into(),
-        check,
-        unit: Unit::Count("% more tokens than the raw text"),
+        check: Box::new(move || Ok(checked.clone())),
+        unit: Unit::Count("tokens per 1000 of the file"),
         contenders,
-        targets: vec![Target::Within { who: READ, most: 1.0 }],
+        targets: vec![Target::Within { who: EYELET, most: 1010.0 }],
     })
-}
-
-fn below_header(text: &str) -> &str {
-    text.split_once('\n').map_or("", |(_, body)| body)
 }
 
 pub(super) fn tokens(counter: &CoreBPE, text: &str) -> f64 {

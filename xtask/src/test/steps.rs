@@ -124,14 +124,11 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "benches",
-        about: "no lint complains about the benchmarks and the fuzz targets",
+        about: "no lint complains about the benchmarks and the fuzz targets, and docs/benchmarks.md is up to date",
         set: Set::Extended,
         needs: &[CLIPPY],
         after: &[],
-        run: |workspace| {
-            clippy(workspace, "bench/Cargo.toml", &["--workspace"])?;
-            clippy(workspace, "fuzz/Cargo.toml", &["--workspace"])
-        },
+        run: benches,
     },
     Step {
         name: "site",
@@ -277,6 +274,15 @@ fn clippy(workspace: &Workspace, manifest: &str, packages: &[&str]) -> Result<()
     clippy.arg("clippy").args(packages).args(["--all-targets", "--locked"]);
     clippy.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(built::target(workspace));
     run(clippy.args(["--", "-D", "warnings"]))
+}
+
+/// The tests of the benchmarks compare docs/benchmarks.md with the reports.
+fn benches(workspace: &Workspace) -> Result<(), String> {
+    clippy(workspace, "bench/Cargo.toml", &["--workspace"])?;
+    clippy(workspace, "fuzz/Cargo.toml", &["--workspace"])?;
+    let mut test = workspace.cargo();
+    test.args(["test", "--locked", "--manifest-path", "bench/Cargo.toml"]);
+    run(test.arg("--target-dir").arg(built::target(workspace)))
 }
 
 fn rustdoc(workspace: &Workspace) -> Result<(), String> {
