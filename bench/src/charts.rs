@@ -244,13 +244,14 @@ fn footer(report: &Report) -> String {
         }
     };
     format!(
-        "Medians of {} rounds, {}, {} with {} cores, {} GiB, {}. Logarithmic axis.{missing}",
+        "Medians of {} rounds, {}, {} with {} cores, {} GiB, {}, load average {}. Logarithmic axis.{missing}",
         report.rounds,
         report.date,
         machine.processor,
         machine.cores,
         machine.memory_gib,
-        kernel.join(".")
+        kernel.join("."),
+        machine.load
     )
 }
 
