@@ -132,6 +132,7 @@ fn limits_are_printed_as_a_table() {
           `jobs` calls that wait                                      64 calls            fails with `busy`; retry without `wait_secs`
           waiting calls of each kind, per session                     128 calls           fails with `busy`; retry in 3 s
           waiting calls of each kind, all sessions                    1,024 calls         fails with `busy`; retry in 3 s
+          sessions over HTTP                                          256 sessions        ends the session that was idle the longest
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }
 
