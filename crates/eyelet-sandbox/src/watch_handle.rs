@@ -8,6 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::inotify::{CreateFlags, init};
 
+/// How many unused instances the caller keeps: as many as commands usually run at once. While jobs run there may be more,
+/// but each user has only 128.
+const MAX_UNUSED: usize = 8;
+
 /// Instances that no supervisor uses at the moment.
 #[derive(Debug, Default)]
 pub(crate) struct WatchHandles {
@@ -23,10 +27,30 @@ impl WatchHandles {
 
     /// Gives an instance back that watches nothing.
     pub(crate) fn give_back(&self, handle: OwnedFd) {
-        self.unused.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+        let mut unused = self.unused.lock().unwrap_or_else(PoisonError::into_inner);
+        if unused.len() < MAX_UNUSED {
+            unused.push(handle);
+            return;
+        }
+        drop(unused);
+        drop(handle);
     }
 }
 
 pub(crate) fn create() -> rustix::io::Result<OwnedFd> {
     init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_some_unused_instances_stay_open() {
+        let handles = WatchHandles::default();
+        let taken: Vec<_> = (0..2 * MAX_UNUSED).filter_map(|_| handles.take()).collect();
+        assert_eq!(taken.len(), 2 * MAX_UNUSED);
+        taken.into_iter().for_each(|handle| handles.give_back(handle));
+        assert_eq!(handles.unused.lock().unwrap().len(), MAX_UNUSED);
+    }
 }
