@@ -41,14 +41,32 @@ fn start() -> Check {
     let tools = ToolRouter::new().definitions_in(&turn);
     Box::new(move |choices| {
         let tool = choices.pick(&tools);
-        if choices.bool() {
-            let arguments = arguments(tool, &tree, choices);
-            check(tool.name, &arguments.to_string(), &turn);
-        } else {
-            check(tool.name, &String::from_utf8_lossy(&choices.rest()), &turn);
-        }
+        let arguments = match choices.bool() {
+            true => arguments(tool, &tree, choices).to_string(),
+            false => String::from_utf8_lossy(&choices.rest()).into_owned(),
+        };
+        let arguments = if tool.name == "grep_files" { plain(arguments) } else { arguments };
+        check(tool.name, &arguments, &turn);
     })
 }
+
+/// The same arguments, with a plain pattern unless it is short. Most of the time would go into compiling regular
+/// expressions, which the target `patterns` has.
+fn plain(arguments: String) -> String {
+    let Ok(mut object) = serde_json::from_str::<Map<String, Value>>(&arguments) else {
+        return arguments;
+    };
+    match object.get_mut("pattern") {
+        Some(Value::String(pattern)) if pattern.len() > 4 && pattern.contains(SPECIAL) => {
+            *pattern = pattern.replace(SPECIAL, "-");
+            Value::Object(object).to_string()
+        }
+        _ => arguments,
+    }
+}
+
+/// What has a meaning in a regular expression.
+const SPECIAL: [char; 14] = ['\\', '.', '+', '*', '?', '(', ')', '|', '[', ']', '{', '}', '^', '$'];
 
 /// Arguments by the tool's schema, mostly valid.
 pub(crate) fn arguments(
