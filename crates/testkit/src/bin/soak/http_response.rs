@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn events_of_a_chunked_response_are_read() {
         let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nMcp-Session-Id: s\r\n\r\n\
-                    8\r\nid: 0/0\n\r\nc\r\ndata: {\"a\":\r\n7\r\n[1,2]}\n\r\n0\r\n\r\n";
+                    8\r\nid: 0/0\n\r\nb\r\ndata: {\"a\":\r\n7\r\n[1,2]}\n\r\n0\r\n\r\n";
         let response = parse(text.as_bytes()).unwrap();
         assert_eq!((response.status, response.session.as_deref()), (200, Some("s")));
         assert_eq!(messages(&response).unwrap(), [json!({"a": [1, 2]})]);
