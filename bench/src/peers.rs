@@ -39,7 +39,7 @@ pub(crate) const MCP_RIPGREP: Peer = Peer {
     source: Source::Npm("mcp-ripgrep/dist/index.js"),
 };
 
-/// A program and where it comes from.
+/// A program that the benches compare with eyelet, and how to install it.
 pub(crate) struct Peer {
     /// As in the reports. The name of a program from a crate or a Debian package.
     pub(crate) name: &'static str,

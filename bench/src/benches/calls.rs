@@ -33,7 +33,7 @@ pub(crate) const BENCH: Bench = Bench {
          calls as fit in 3 seconds.",
         "`mcp-ripgrep` lists and reads no directories or files, so only its start, its memory and its tool \
          definitions are measured.",
-        "A start is timed from before the process is spawned.",
+        "The time of a start begins before the client spawns the server process.",
         "Idle memory is the resident set size 500 ms after the client listed the tools and made both \
          small calls.",
         "The 64 calls in flight alternate between list and read. Each round makes 6,400 calls while \

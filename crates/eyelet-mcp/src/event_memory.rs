@@ -174,9 +174,9 @@ impl EventStore for EventMemory {
         Ok(self.store(stream_id, event))
     }
 
-    /// Nothing: only [`EventMemory::replay`] knows for whom.
+    /// Always fails: the session that asks is not known here. [`EventMemory::replay`] knows it.
     async fn replay_events_after(&self, _: &str) -> Result<EventStream, EventStoreError> {
-        Err("only the session of a stream can continue it".into())
+        Err("a stream can be continued only in the session that it belongs to".into())
     }
 }
 

@@ -71,7 +71,11 @@ impl Metrics {
             ("withheld_bytes", "Bytes of tool output that replies did not include.", |tool| {
                 &tool.withheld
             }),
-            ("sandbox_refusals", "What the sandbox refused to commands.", |tool| &tool.refusals),
+            (
+                "sandbox_refusals",
+                "Number of accesses by commands that the sandbox refused.",
+                |tool| &tool.refusals,
+            ),
         ];
         // Writing to a string cannot fail.
         for (name, help, counter) in counters {

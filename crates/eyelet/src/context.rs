@@ -305,7 +305,8 @@ impl TurnContext {
     /// What commands may do, in words for a model.
     pub fn commands_in_words(&self) -> String {
         let network = self.settings.as_ref().and_then(|settings| settings.network_in_words());
-        let no_network = || "without network access (its localhost is private)".to_owned();
+        let no_network =
+            || "without network access, not even to the machine's localhost,".to_owned();
         let network = network.unwrap_or_else(no_network);
         let also = match self.settings.as_ref().is_some_and(|settings| settings.has_writable()) {
             true => ", directories that the user added",

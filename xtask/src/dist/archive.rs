@@ -1,4 +1,4 @@
-//! The archive for all distributions, in the layout that `cargo binstall` is told in `crates/eyelet-cli/Cargo.toml`.
+//! The archive for all distributions, in the layout that `crates/eyelet-cli/Cargo.toml` describes to `cargo binstall`.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What a release is called, where it is published, and who publishes it: each stands here or in `Cargo.toml` once.
+//! The name, address and publisher of a release. Values that `Cargo.toml` contains are read from it.
 
 use std::process::Command;
 

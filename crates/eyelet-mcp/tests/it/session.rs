@@ -65,14 +65,14 @@ fn the_instructions_say_what_commands_may_do() {
     let text = instructions(&tree, &["--root", "."], &json!({}));
     expect![[r#"
         Tools to list, search and read files and to run commands. Every reply has a size limit. Truncated replies say so and give the offset, column or file to continue from.
-        Commands run in a sandbox without network access (its localhost is private) and can write only to the project and $TMPDIR. cd and export do not persist between calls.
+        Commands run in a sandbox without network access, not even to the machine's localhost, and can write only to the project and $TMPDIR. cd and export do not persist between calls.
         Working directory: /repo"#]].assert_eq(&text);
     for (flags, expected) in [
         (vec!["--sandbox", "full"], "Commands run without a sandbox. cd and export do not persist"),
         (vec!["--network"], "in a sandbox with network access and can write only to the project"),
         (
             vec!["--sandbox", "read-only"],
-            "without network access (its localhost is private) and can write only to $TMPDIR.",
+            "without network access, not even to the machine's localhost, and can write only to $TMPDIR.",
         ),
         (
             vec!["--allow-host", "registries"],

@@ -54,7 +54,7 @@ struct Server {
     tree: TempTree,
     name: String,
     record: PathBuf,
-    /// Held by whoever calls; to measure, wait until nobody does.
+    /// Each call holds a read lock. The measurements take the write lock and so wait until no call runs.
     calls: RwLock<()>,
     idle: Usage,
     /// The most that its saved output took.
