@@ -17,11 +17,11 @@ const ALWAYS: &[&str] = &[
      but not what commands can read.",
     "--network allows IP only, including services that listen on this machine. Unix sockets are always refused, \
      so commands cannot use Docker, D-Bus, ssh-agent or X11.",
-    "--deny hides a file from commands only if the file exists when the first command runs. --deny and \
+    "--deny hides a file from commands only if the file exists when the first command of a session runs. --deny and \
      the list of secrets hide paths, but not other hard links or other mounts of the same file.",
     "Repositories created after the first command of a session, by a command or by you, are not protected \
-     in that session: running git in them, or in a repository that has them as submodules, can execute \
-     their hooks and config.",
+     in that session (HTTP requests without a session share one as long as the server runs): running git in them, \
+     or in a repository that has them as submodules, can execute their hooks and config.",
     "Commands can change git hooks and config files that core.hooksPath, include.path or symlinks in .git/hooks \
      place inside the project, and the `exec` lines that `git rebase --continue` runs.",
     "--memory is checked four times a second, so a command can exceed it for a moment. Memory that no process maps, \
