@@ -160,7 +160,7 @@ fn mount_new(
 }
 
 /// Mounts a private `/dev` that has only the harmless devices. Files in `/dev/shm` are memory that the limit does not count
-/// if no process maps it. They may take twice the limit: a command that maps as much must be killed before, with the reason.
+/// if no process maps it. They may take up to twice the limit: a command that maps as much must be killed before, with the reason.
 fn mount_dev(devices: &[(&str, OwnedFd)], memory: MemoryLimit) -> Result<(), SetupFailure> {
     let failed = || SetupFailure::at("cannot set up /dev");
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
@@ -185,7 +185,10 @@ fn mount_dev(devices: &[(&str, OwnedFd)], memory: MemoryLimit) -> Result<(), Set
     let size = match memory {
         MemoryLimit::Bytes(bytes) => bytes.saturating_mul(2).to_string(),
         MemoryLimit::Percent(percent) => {
-            format!("{}%", percent.saturating_mul(2).min(MAX_SHM_PERCENT))
+            let most = percent.saturating_mul(2).min(MAX_SHM_PERCENT);
+            // The kernel does not know the limit of a container.
+            let bytes = MemoryLimit::Percent(most).bytes();
+            bytes.map_or_else(|| format!("{most}%"), |bytes| bytes.to_string())
         }
     };
     mount_new("tmpfs", "/dev/shm", flags, &format!("mode=1777,size={size}"))?;
