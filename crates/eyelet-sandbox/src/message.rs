@@ -71,7 +71,7 @@ pub enum Fate {
     Deleted,
     /// Restoring it failed; someone has to check it.
     Failed,
-    /// The supervisor was killed before it could check. The path is a root, and any protected path in it
-    /// may have changed.
+    /// It could not be checked: the supervisor was killed, or the check failed or took too long. The path is a root,
+    /// and any protected path in it may have changed.
     Unseen,
 }

@@ -344,8 +344,8 @@ fn reverted(reverted: &Reverted) -> String {
         }
         Fate::Failed => format!("{path}: may have changed and could not be restored; check it"),
         Fate::Unseen => format!(
-            "{path}: protected paths in this root may have changed; the supervisor was killed \
-             before it could check them"
+            "{path}: protected paths in this root may have changed and were not checked; the next command \
+             checks them"
         ),
     }
 }
