@@ -122,7 +122,7 @@ fn check(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
         return Err("deny globs cannot be enforced without namespaces".to_owned());
     }
     if !request.listen.is_empty() && (tier, request.network) != (Tier::Namespaces, Network::Off) {
-        return Err("they require namespaces, which the system does not allow".to_owned());
+        return Err("restricting the network to allowed hosts requires namespaces, which the system does not allow".to_owned());
     }
     if request.roots.iter().any(|root| root.path.parent().is_none()) {
         return Err("the root `/` would make every file writable".to_owned());

@@ -184,7 +184,7 @@ impl SandboxSettings {
         self.private_temp.as_ref().filter(|temp| temp.is_created())?.root(self.tier())
     }
 
-    /// The sandbox tier, if it is known without probing the machine.
+    /// The sandbox tier. Examines the machine if it is not known.
     fn tier(&self) -> Option<Tier> {
         match self.tier {
             TierChoice::Only(tier) => Some(tier),
