@@ -236,6 +236,25 @@ fn a_cancelled_call_leaves_no_process() {
 }
 
 #[test]
+fn a_command_after_the_end_of_its_session_leaves_no_directory() {
+    for tier in BOTH {
+        let workspace = Workspace::new("");
+        let turn = session(&workspace, tier);
+        let call = || Bash.run(BashArgs::new("head -c 100000 /dev/zero"), &turn).unwrap();
+        let left = || {
+            let entries = fs::read_dir(workspace.tree.beside()).unwrap().filter_map(Result::ok);
+            let names = entries.map(|entry| entry.file_name());
+            names.filter(|name| name.to_string_lossy().starts_with("eyelet-")).count()
+        };
+        call();
+        assert_eq!(left(), 2, "{tier:?}");
+        turn.end_session();
+        call();
+        assert_eq!(left(), 0, "{tier:?}");
+    }
+}
+
+#[test]
 fn many_supervised_calls_leave_no_process_or_open_file() {
     let name = "supervision::many_supervised_calls_leave_no_process_or_open_file";
     testkit::in_own_process(name, || {

@@ -54,6 +54,8 @@ struct StoreState {
     used: u64,
     /// Whether files of earlier processes are included.
     is_counted: bool,
+    /// Whether the session has ended.
+    is_closed: bool,
 }
 
 #[derive(Debug)]
@@ -118,6 +120,7 @@ impl OutputStore {
     /// afterwards.
     pub fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_closed = self.kind == StoreKind::Session;
         if let (StoreKind::Session, Some((name, folder))) = (self.kind, state.folder.take()) {
             if let Ok(temp) = TempDir::open(&self.temp_dir) {
                 temp.remove(&name, &folder);
@@ -166,6 +169,10 @@ impl OutputStore {
     /// Creates a file. The error is the reason for the reply.
     pub(crate) fn create(self: &Arc<Self>) -> Result<SavedFile, String> {
         let mut state = self.state();
+        if state.is_closed {
+            // Nobody would remove a new folder.
+            return Err("the session has ended".to_owned());
+        }
         let mut folder = self.folder(&mut state)?;
         let mut created = folder.create();
         if created.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
