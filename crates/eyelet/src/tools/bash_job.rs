@@ -115,7 +115,6 @@ pub(super) fn report(entry: &Entry, turn: &TurnContext) -> Result<BashReport, To
     job.reverted();
     let (status, _) = status(&ended.outcome.end);
     let mut report = BashReport::new(ended, 0, turn);
-    report.timeout_secs = job.time().as_secs();
     report.job = Some(state(status));
     Ok(report)
 }

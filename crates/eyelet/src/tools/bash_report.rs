@@ -42,7 +42,7 @@ pub struct BashReport {
     pub cancelled: bool,
     /// The exit code that the command had after a timeout or a cancel; none if only SIGKILL ended it.
     pub stopped_with: Option<i32>,
-    /// Its time limit in seconds.
+    /// Its time limit in seconds; 0 for a job.
     pub timeout_secs: u64,
     /// The sandbox policy, if it ran in a sandbox.
     pub sandbox: Option<SandboxPolicy>,
