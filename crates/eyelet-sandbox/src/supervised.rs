@@ -77,11 +77,6 @@ impl Supervised {
         self.control.as_ref().map(|control| control.as_fd())
     }
 
-    /// The supervisor's process ID.
-    pub fn id(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
-    }
-
     /// Asks the supervisor to terminate the command, and to kill it if it does not exit.
     pub fn ask_to_end(&self) {
         // If the supervisor is gone, so is the command.
@@ -155,7 +150,7 @@ impl Supervised {
     }
 
     /// The supervisor's exit status, once it has exited. Reaps it.
-    pub fn try_wait(&mut self) -> Option<ExitStatus> {
+    fn try_wait(&mut self) -> Option<ExitStatus> {
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
         self.child = None;
         Some(status)
