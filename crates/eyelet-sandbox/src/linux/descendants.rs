@@ -15,7 +15,8 @@ use crate::parent_process::parent_process;
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// How long to wait for killed processes to exit. A process that hangs inside the kernel does not.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long to kill processes that fork again and again. Only without a sandbox can they: see `forks.rs`.
+/// How long to kill processes that fork again and again. They can without a sandbox, or in an outer sandbox
+/// that owns the forks: see `forks.rs`.
 const MAX_KILL_TIME: Duration = Duration::from_secs(10);
 
 /// Sends a signal to every descendant.
