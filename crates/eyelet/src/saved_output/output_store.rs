@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::process::{Resource, getrlimit};
 
 use crate::paths::root::Root;
-use crate::saved_output::private_dir::{PrivateDir, TempDir, is_random, user_prefix};
+use crate::saved_output::private_dir::{ParentDir, PrivateDir, is_random, user_prefix};
 use crate::text::escape;
 use crate::text::removed_files::RemovedFiles;
 
@@ -84,7 +84,7 @@ impl OutputStore {
     /// directories of dead servers now.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         let output_store = OutputStore::new(temp_dir.into(), StoreKind::Session);
-        if let Ok(temp) = TempDir::open(&output_store.temp_dir) {
+        if let Ok(temp) = ParentDir::open(&output_store.temp_dir) {
             for (name, folder) in temp.dead_sessions(&session_prefix()) {
                 temp.remove(&name, &folder);
             }
@@ -122,7 +122,7 @@ impl OutputStore {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_closed = self.kind == StoreKind::Session;
         if let (StoreKind::Session, Some((name, folder))) = (self.kind, state.folder.take()) {
-            if let Ok(temp) = TempDir::open(&self.temp_dir) {
+            if let Ok(temp) = ParentDir::open(&self.temp_dir) {
                 temp.remove(&name, &folder);
             }
         }
@@ -200,7 +200,7 @@ impl OutputStore {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.folder.is_none() && self.kind == StoreKind::PerUser {
             let name = user_prefix();
-            let found = TempDir::open(&self.temp_dir).and_then(|temp| temp.folder(&name));
+            let found = ParentDir::open(&self.temp_dir).and_then(|temp| temp.folder(&name));
             state.folder = found.ok().map(|folder| (name, Arc::new(folder)));
         }
         state
@@ -227,7 +227,7 @@ impl OutputStore {
     }
 
     fn make_folder(&self) -> Result<(String, Arc<PrivateDir>), String> {
-        let temp = TempDir::open(&self.temp_dir)?;
+        let temp = ParentDir::open(&self.temp_dir)?;
         if self.kind == StoreKind::PerUser {
             let name = user_prefix();
             temp.make_folder(&name)?;

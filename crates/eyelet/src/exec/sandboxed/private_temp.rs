@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use eyelet_sandbox::{Tier, remove_all};
 
 use crate::paths::root::Root;
-use crate::saved_output::private_dir::{PrivateDir, TempDir, user_prefix};
+use crate::saved_output::private_dir::{ParentDir, PrivateDir, user_prefix};
 
 /// The folder's path inside the namespaces tier.
 const TMP: &str = "/tmp";
@@ -33,7 +33,7 @@ impl PrivateTemp {
         let temp_dir: PathBuf = temp_dir.into();
         let mut temp_dirs = vec![temp_dir.components().collect(), PathBuf::from(TMP)];
         temp_dirs.dedup();
-        for temp in temp_dirs.iter().filter_map(|temp_dir| TempDir::open(temp_dir).ok()) {
+        for temp in temp_dirs.iter().filter_map(|temp_dir| ParentDir::open(temp_dir).ok()) {
             temp.dead_sessions(&prefix()).iter().for_each(|(_, folder)| remove(folder));
         }
         PrivateTemp { temp_dirs, state: Mutex::default() }
@@ -65,7 +65,7 @@ impl PrivateTemp {
         }
         let mut reason = String::new();
         for temp_dir in &self.temp_dirs {
-            match TempDir::open(temp_dir).and_then(|temp| temp.create_session(&prefix())) {
+            match ParentDir::open(temp_dir).and_then(|temp| temp.create_session(&prefix())) {
                 Ok((_, folder)) => return Ok(Arc::clone(created.insert(folder).root())),
                 Err(why) => reason = why,
             }
