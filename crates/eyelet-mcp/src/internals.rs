@@ -1,5 +1,5 @@
-//! What eyelet's own property tests reach below the public API. Not part of it: everything here may change in any
-//! release.
+//! Internal functions for eyelet's own property tests. They are not part of the public API and may
+//! change in any release.
 
 use std::fs::File;
 use std::io;

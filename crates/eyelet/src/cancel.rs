@@ -21,8 +21,9 @@ impl CancelFlag {
         self.0.fetch_max(CANCELLED, Ordering::Release);
     }
 
-    /// Sends SIGINT once to the commands of the calls that hold this flag. The calls continue until the commands end;
-    /// calls without a command, and commands that may become background jobs, ignore it.
+    /// Sends SIGINT once to the commands of the calls that hold this flag. The calls continue until
+    /// the commands end. Calls without a command ignore the interrupt, and so do commands that may
+    /// become background jobs.
     pub fn interrupt(&self) {
         self.0.fetch_max(INTERRUPTED, Ordering::Release);
     }
@@ -32,10 +33,11 @@ impl CancelFlag {
         self.0.load(Ordering::Acquire) >= CANCELLED
     }
 
-    /// A guard that cancels the calls when it is dropped, unless [`CancelGuard::disarm`] was called.
+    /// Returns a guard that cancels the calls when the guard is dropped, unless
+    /// [`CancelGuard::disarm`] was called.
     ///
-    /// An asynchronous host holds it while it waits for a call on another thread: if the host's
-    /// future is dropped, the call stops and its command is killed.
+    /// An asynchronous host holds the guard while it waits for a call on another thread: if the
+    /// host's future is dropped, the call stops and its command is killed.
     ///
     /// ```
     /// let cancel = eyelet::CancelFlag::default();
@@ -70,9 +72,9 @@ impl Drop for CancelGuard {
 /// Why a call has to stop early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It reached its time limit or the deadline.
+    /// The call reached its time limit or the deadline.
     TimedOut,
-    /// The host cancelled it.
+    /// The host cancelled the call.
     Cancelled,
 }
 
@@ -137,7 +139,7 @@ impl StopCheck {
     /// Fails if the call has to stop.
     ///
     /// # Errors
-    /// Why it has to stop. `?` turns it into a [`ToolError`].
+    /// Returns the reason why the call has to stop. `?` converts the reason into a [`ToolError`].
     pub fn check(&self) -> Result<(), Stop> {
         if self.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
@@ -158,7 +160,7 @@ impl StopCheck {
         self.until = Some(until);
     }
 
-    /// The time until the call has to stop.
+    /// Returns the time that is left until the call has to stop.
     pub fn remaining(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }

@@ -47,7 +47,8 @@ named!(SearchEngine, "search engine", { Embedded = "embedded", Rg = "rg" });
 
 /// The context of a call: where it runs, what it may open, how long it may take.
 ///
-/// Cheap to clone: a host keeps one and gives each call its own deadline and cancel flag.
+/// A `TurnContext` is cheap to clone. A host keeps one context, and clones it for each call to set
+/// the deadline and cancel flag of the call.
 #[derive(Clone, Debug)]
 pub struct TurnContext {
     pub(crate) cwd: Arc<Path>,
@@ -132,7 +133,7 @@ impl TurnContext {
         self
     }
 
-    /// Makes no path accessible. Errors give the reason, such as `no project is open`.
+    /// Makes all paths inaccessible. Errors then give `reason`, such as `no project is open`.
     #[must_use]
     pub fn without_roots(mut self, reason: impl Into<Arc<str>>) -> Self {
         self.no_roots_reason = Some(reason.into());
@@ -155,7 +156,8 @@ impl TurnContext {
         self
     }
 
-    /// Sets the environment of commands. eyelet reads `HOME` and `PATH` from it too.
+    /// Sets the environment of commands. eyelet itself reads `HOME` and `PATH` from this
+    /// environment.
     #[must_use]
     pub fn with_environment(mut self, environment: Environment) -> Self {
         self.environment = Arc::new(environment);
@@ -170,7 +172,8 @@ impl TurnContext {
         self
     }
 
-    /// Sets the background jobs of the session. Without it, `bash` refuses to start any.
+    /// Sets the background jobs of the session. Without this setting, `bash` refuses to start
+    /// background jobs.
     #[must_use]
     pub fn with_jobs(mut self, jobs: Arc<Jobs>) -> Self {
         self.jobs = Some(jobs);
@@ -182,8 +185,9 @@ impl TurnContext {
         TurnContext { jobs: None, ..self.clone() }
     }
 
-    /// A copy for another client, with a directory for saved output, a temp directory and jobs of its own.
-    /// Dropping all copies of it removes both directories and kills the jobs.
+    /// Returns a copy of this context for another client. The copy has its own directory for saved
+    /// output, temp directory and jobs. When the copy and all its clones are dropped, eyelet
+    /// removes both directories and kills the jobs.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
         let mut other = self.clone();
@@ -195,8 +199,8 @@ impl TurnContext {
         other
     }
 
-    /// Kills the session's jobs, and removes its saved output and its temp directory now, even if other copies of
-    /// this are still in use.
+    /// Kills the session's jobs, and removes its saved output and its temp directory at once, even
+    /// if clones of this context are still in use.
     pub fn end_session(&self) {
         if let Some(jobs) = &self.jobs {
             jobs.stop_all();
@@ -237,11 +241,14 @@ impl TurnContext {
         self
     }
 
-    /// Passes the output of commands to `take` while they run: all of it, each stream in its order. `take` returns
-    /// how many bytes it took, and gets the rest again soon; it must not block for long, because the time limit and the
-    /// cancel flag are checked between two calls. If nobody wants more output, it cancels the call and takes everything.
+    /// Passes the complete output of commands to `take` while the commands run; the order of each
+    /// stream is preserved. `take` returns how many bytes it accepted. eyelet soon passes the
+    /// remaining bytes again. `take` must not block for long, because eyelet checks the time limit
+    /// and the cancel flag between two calls of `take`. If the host needs no more output, `take`
+    /// cancels the call and accepts all bytes.
     ///
-    /// The report stays the same. The output of a command that may become a background job is not passed.
+    /// The report of the call does not change. `take` does not get the output of commands that may
+    /// become background jobs.
     #[must_use]
     pub fn with_live_output(
         mut self,
@@ -251,8 +258,8 @@ impl TurnContext {
         self
     }
 
-    /// Renders the hints in reports with `render` instead of their `Display`: for interfaces that name
-    /// their own flags.
+    /// Renders the hints in reports with `render` instead of `Display`. An interface with flags
+    /// uses this to name its flags.
     #[must_use]
     pub fn with_hint_text(mut self, render: fn(&Hint) -> String) -> Self {
         self.hint_text = render;
@@ -279,8 +286,9 @@ impl TurnContext {
         &self.deny_list
     }
 
-    /// Locates the programs that calls run outside the sandbox, such as `rg`. A server calls this before
-    /// its first call, which could change the directories in `PATH`; otherwise the first search does it.
+    /// Locates the programs that calls run outside the sandbox, such as `rg`. A server calls this
+    /// before it runs the first tool call, because a command could change the directories in
+    /// `PATH`. If a host does not call this, the first search locates the programs.
     pub fn locate_programs(&self) {
         if self.search_engine == SearchEngine::Rg {
             self.rg();
@@ -302,7 +310,7 @@ impl TurnContext {
         self.sandbox
     }
 
-    /// What commands may do, in words for a model.
+    /// Describes what commands may do, in sentences for a model.
     pub fn commands_in_words(&self) -> String {
         let network = self.settings.as_ref().and_then(|settings| settings.network_in_words());
         let no_network =
@@ -336,12 +344,12 @@ impl TurnContext {
         }
     }
 
-    /// When calls have to end, if the host set a deadline.
+    /// Returns the time at which calls have to end, if the host set a deadline.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// The size limit of text replies, if the host set one.
+    /// Returns the size limit of text replies, if the host set one.
     pub fn reply_budget(&self) -> Option<ReplyBudget> {
         self.reply_budget
     }

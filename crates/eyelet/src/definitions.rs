@@ -23,7 +23,7 @@ named!(DefinitionFormat, "definition format", {
     Anthropic = "anthropic",
 });
 
-/// The definitions as the array that a host puts into its request.
+/// Renders the definitions as the JSON array that a host puts into its request to a model.
 pub fn render_definitions(definitions: &[ToolDefinition], format: DefinitionFormat) -> Value {
     definitions.iter().map(|definition| render(definition, format)).collect()
 }

@@ -44,7 +44,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// The code for a system error.
+    /// Returns the code for a system error.
     pub fn from_io(error: &io::Error) -> ErrorCode {
         use io::ErrorKind;
         let kind = error.kind();
@@ -86,10 +86,11 @@ impl Serialize for ErrorCode {
     }
 }
 
-/// What would make a failed call work. Most of it only the host or its user can do, not the model.
+/// Advice on how to make a failed call work. Only the host or its user can follow most hints; the
+/// model cannot.
 ///
-/// `Display` gives advice for library hosts and names no command-line flag. An interface that has
-/// flags renders each hint in its own terms.
+/// `Display` gives advice for library hosts and names no command-line flag. An interface with flags
+/// renders each hint itself and names its flags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hint {
@@ -109,14 +110,14 @@ pub enum Hint {
     RetryIn(Duration),
     /// Give commands these permissions, which the sandbox refused.
     Allow(Vec<Permission>),
-    /// The working directory, escaped for display, if a path has to be absolute. Used if the wording of the
-    /// message is fixed.
+    /// The working directory, escaped for display. An error has this hint if a path must be
+    /// absolute and the fixed wording of the message does not name the working directory.
     WorkingDirectory(String),
-    /// The path that failed, escaped for display. Used if the wording of the message is fixed and
-    /// has no path.
+    /// The path that failed, escaped for display. An error has this hint if the fixed wording of
+    /// the message does not name the path.
     Path(String),
-    /// A file that exists and has a similar path, escaped for display. The model can read it instead; in
-    /// the envelope this is `details`.
+    /// A file that exists and has a similar path, escaped for display. The model can read that file
+    /// instead. The envelope shows this hint as `details`.
     SimilarPath(String),
 }
 
@@ -162,7 +163,7 @@ pub enum Permission {
     Hosts,
     /// Use the network.
     Network,
-    /// Get a token in an environment variable.
+    /// Receive a token in an environment variable.
     Token,
     /// Write to further directories.
     Write,

@@ -1,7 +1,7 @@
 //! The numbers of a result, for logs and metrics.
 
-/// The numbers of a result, for logs, records and metrics. They contain nothing of a file or of output, except
-/// the paths and hosts in `refusals`.
+/// The numbers of a result, for logs, records and metrics. They contain no content of files or
+/// output; only `refusals` and `restored` contain paths and hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
@@ -17,12 +17,14 @@ pub struct Facts {
     pub refusals: Vec<String>,
     /// Which protected paths the sandbox restored, in words.
     pub restored: Vec<String>,
-    /// How often the sandbox did either. More than both lists have entries if there were too many or equal ones.
+    /// How many accesses the sandbox refused, plus how many protected paths it restored. The count
+    /// can exceed the number of entries in `refusals` and `restored`: equal refusals share an
+    /// entry, and `refusals` has a maximum length.
     pub refusal_count: u64,
 }
 
 impl Facts {
-    /// A page of `shown` items that starts with the item `offset`.
+    /// Creates the numbers of a page that starts with the item `offset` and has `shown` items.
     #[must_use]
     pub fn page(offset: u64, shown: u64) -> Self {
         let last = offset.saturating_add(shown).saturating_sub(1);

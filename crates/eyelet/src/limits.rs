@@ -16,7 +16,7 @@ pub const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 /// truncated in the middle.
 pub const MAX_ERROR_BYTES: usize = 3000;
 
-/// How often a long-running call checks its deadline and its cancel flag, at least: every 20
+/// The maximum time between two checks of a long-running call for its deadline and cancel flag: 20
 /// milliseconds.
 pub const STOP_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -50,7 +50,7 @@ pub const MAX_QUEUE_OF_ALL: usize = 1024;
 /// The maximum number of sessions of a server over HTTP.
 pub const MAX_SESSIONS: usize = 256;
 
-/// When to repeat a call that failed with `busy`.
+/// How long to wait before repeating a call that failed with `busy`.
 pub const BUSY_RETRY: Duration = Duration::from_secs(3);
 
 /// One limit, as shown by `eyelet limits` and the README.
@@ -63,17 +63,17 @@ pub struct Limit {
     pub value: u64,
     /// The unit of the limit.
     pub unit: &'static str,
-    /// What happens beyond the limit.
+    /// What happens if the limit is exceeded.
     pub beyond: &'static str,
 }
 
 impl Limit {
-    /// Creates a limit. [`Limit::beyond`] says what happens if it is exceeded.
+    /// Creates a limit. [`Limit::beyond`] sets what happens if the limit is exceeded.
     pub const fn new(what: &'static str, value: u64, unit: &'static str) -> Self {
         Limit { what, value, unit, beyond: "" }
     }
 
-    /// Sets what happens beyond the limit.
+    /// Sets what happens if the limit is exceeded.
     #[must_use]
     pub const fn beyond(self, beyond: &'static str) -> Self {
         Limit { beyond, ..self }
@@ -92,7 +92,7 @@ pub const ALL_TOOLS: &[Limit] = &[
         .beyond("fails with `timed_out`; `read` returns the lines it has and an inexact total"),
 ];
 
-/// The limits of a server: how many calls it runs at once.
+/// The limits of a server, such as how many calls run at once.
 pub const SERVER: &[Limit] = &[
     Limit::new("concurrent `bash` calls", MAX_COMMANDS as u64, "calls").beyond(WAITS),
     Limit::new(

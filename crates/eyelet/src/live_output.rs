@@ -6,9 +6,9 @@ use std::sync::Arc;
 /// An output stream of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
-    /// Its standard output.
+    /// The standard output of the command.
     Stdout,
-    /// Its standard error.
+    /// The standard error of the command.
     Stderr,
 }
 

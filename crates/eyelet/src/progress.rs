@@ -29,7 +29,7 @@ impl Progress {
         self.0.count.load(Ordering::Relaxed)
     }
 
-    /// Adds to the count.
+    /// Adds `count` to the count.
     pub fn add(&self, count: u64) {
         self.0.count.fetch_add(count, Ordering::Relaxed);
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use image::metadata::Orientation;
 
-/// A rectangle. `x` and `y` count from 0.
+/// A rectangle in an image, in pixels. `x` and `y` count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Region {
@@ -12,9 +12,9 @@ pub struct Region {
     pub x: u32,
     /// The first row.
     pub y: u32,
-    /// How many columns.
+    /// The number of columns.
     pub width: u32,
-    /// How many rows.
+    /// The number of rows.
     pub height: u32,
 }
 

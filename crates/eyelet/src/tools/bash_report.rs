@@ -27,9 +27,9 @@ const KILLED: i32 = 137;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BashReport {
-    /// Its standard output.
+    /// The standard output of the command.
     pub stdout: StreamReport,
-    /// Its standard error.
+    /// The standard error of the command.
     pub stderr: StreamReport,
     /// Its exit code; 128 + N for signal N. -1 if it has none: after a timeout or a cancel, and while it runs as a
     /// job.
