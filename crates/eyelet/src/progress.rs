@@ -24,7 +24,7 @@ struct State {
 }
 
 impl Progress {
-    /// The count so far.
+    /// Returns the count so far.
     pub fn count(&self) -> u64 {
         self.0.count.load(Ordering::Relaxed)
     }

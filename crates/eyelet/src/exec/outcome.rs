@@ -22,7 +22,8 @@ pub(crate) struct CommandOutcome {
     pub(crate) blocked: Vec<Blocked>,
     /// Changes to protected paths that were reverted.
     pub(crate) reverted: Vec<Reverted>,
-    /// Saved files that were removed to free space for its output.
+    /// Files with older saved output that eyelet removed to make room for the output of this
+    /// command.
     pub(crate) removed: RemovedFiles,
 }
 

@@ -17,7 +17,7 @@ pub(crate) const MAX_NOTED_PATH_BYTES: usize = 200;
 /// words.
 pub(crate) const MAX_NOTE_BYTES: usize = MAX_NOTED_PATH_BYTES + 80;
 
-/// One output stream of a command: the shown part, and where all of it was saved.
+/// One output stream of a command: the shown part, and the file with the whole stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamReport {
@@ -25,11 +25,12 @@ pub struct StreamReport {
     pub shown: Shown,
     /// How many bytes the command wrote.
     pub total_bytes: u64,
-    /// How many lines the command wrote; a last line without a newline counts.
+    /// How many lines the command wrote, including a last line without a newline.
     pub lines: u64,
     /// Where the stream was saved, if it is truncated or redraws were folded.
     pub saved: Option<SavedOutput>,
-    /// What the text form shows, if it is not the same: the text that a terminal would show.
+    /// The text that a terminal would show, if it differs from the raw stream. The text form of the
+    /// reply shows this text.
     pub folded: Option<FoldedOutput>,
 }
 
@@ -42,7 +43,7 @@ pub struct FoldedOutput {
     pub shown: Shown,
     /// How many bytes the folded stream has.
     pub total_bytes: u64,
-    /// How many lines the folded stream has; a last line without a newline counts.
+    /// How many lines the folded stream has, including a last line without a newline.
     pub lines: u64,
     /// How often text was overwritten or erased between two returns of the cursor.
     pub redraws: u64,
@@ -52,21 +53,21 @@ pub struct FoldedOutput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SavedOutput {
-    /// The file contains all of it, as raw bytes.
+    /// The file contains the whole stream, as raw bytes.
     Whole {
         /// The file.
         file: PathBuf,
     },
-    /// The file reached its limit.
+    /// The file reached its size limit and contains only the start of the stream.
     Start {
         /// The file.
         file: PathBuf,
-        /// How many bytes of the start the file contains.
+        /// How many bytes the file contains.
         bytes: u64,
     },
-    /// Saving it failed.
+    /// Saving the stream failed.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -84,12 +85,12 @@ impl StreamReport {
         self.is_truncated() || self.folded.as_ref().is_some_and(is_folded)
     }
 
-    /// The end of the stream if only that is shown, otherwise its start.
+    /// Returns the end of the stream if only the end is shown, otherwise the start.
     pub fn text(&self) -> &str {
         self.shown.text()
     }
 
-    /// The end of the stream, if it is shown in addition to the start.
+    /// Returns the end of the stream, if the reply shows both the start and the end.
     pub fn tail(&self) -> Option<&str> {
         match &self.shown {
             Shown::Both { tail, .. } => Some(&tail.text),
@@ -110,7 +111,7 @@ impl StreamReport {
         }
     }
 
-    /// The file that contains all of it or its start.
+    /// Returns the file that contains the whole stream or its start.
     pub fn file(&self) -> Option<&PathBuf> {
         match self.saved.as_ref()? {
             SavedOutput::Whole { file } | SavedOutput::Start { file, .. } => Some(file),
@@ -118,7 +119,7 @@ impl StreamReport {
         }
     }
 
-    /// Why it was not saved, or not completely.
+    /// Returns the reason why the stream was not saved, or was saved only in part.
     pub fn save_error(&self) -> Option<String> {
         match self.saved.as_ref()? {
             SavedOutput::Whole { .. } => None,

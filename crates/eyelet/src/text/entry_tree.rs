@@ -14,7 +14,7 @@ pub enum EntryKind {
     File,
     /// A directory.
     Directory,
-    /// A symlink, whatever its target is.
+    /// A symlink, whatever its target.
     Symlink,
     /// A FIFO, a socket or a device.
     Other,
@@ -28,7 +28,8 @@ named!(EntryKind, "kind of entry", {
 });
 
 impl EntryKind {
-    /// The suffix that marks the kind in a listing: `/`, `@` or `?`; empty for a regular file.
+    /// Returns the suffix that marks the kind in a listing: `/`, `@` or `?`; empty for a regular
+    /// file.
     pub const fn suffix(self) -> &'static str {
         match self {
             EntryKind::File => "",

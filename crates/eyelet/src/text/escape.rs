@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
-/// A name for display. Bytes that are not UTF-8 become U+FFFD; control characters and bidirectional controls are escaped.
+/// Returns a name for display. Bytes that are not UTF-8 become U+FFFD; control characters and
+/// bidirectional controls are escaped.
 pub fn name(name: &OsStr) -> Cow<'_, str> {
     match String::from_utf8_lossy(name.as_bytes()) {
         Cow::Borrowed(valid) => text(valid),

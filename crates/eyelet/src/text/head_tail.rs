@@ -30,13 +30,13 @@ named_argument!(Keep);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shown {
-    /// All of it.
+    /// The whole stream.
     Whole(String),
-    /// Its start; more follows.
+    /// The start of the stream; more follows.
     Head(Piece),
-    /// Its end; more precedes it.
+    /// The end of the stream; more precedes it.
     Tail(Piece),
-    /// Its start and its end; more is between them.
+    /// The start and the end of the stream; more is between them.
     Both {
         /// The start.
         head: Piece,
@@ -60,9 +60,9 @@ impl Shown {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Piece {
-    /// As text; U+FFFD replaces bytes that are not UTF-8.
+    /// The part as text; U+FFFD replaces bytes that are not UTF-8.
     pub text: String,
-    /// How many bytes of the stream it represents.
+    /// How many bytes of the stream this part represents.
     pub bytes: u64,
 }
 

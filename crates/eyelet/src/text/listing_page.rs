@@ -19,22 +19,24 @@ pub const INDENTATION_SPACES: usize = 2;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListedEntry {
-    /// The last component of its path, escaped for display, not truncated.
+    /// The last component of the path of the entry, escaped for display, not truncated.
     pub name: String,
-    /// How many directories are between it and the listed directory.
+    /// How many directories are between this entry and the listed directory.
     pub depth: usize,
-    /// What it is.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// Whether it is a directory that is listed too, but not all of its entries are on this page.
+    /// Whether the entry is a directory that is listed as well, but not with all of its entries on
+    /// this page.
     pub is_partial: bool,
-    /// The path of its directory relative to the listed one, escaped for display and perhaps shortened,
-    /// if the directory is not on this page. Only the first of several such entries has it.
+    /// If the parent directory of this entry is not on this page: the path of the parent directory,
+    /// relative to the listed directory, escaped for display and possibly shortened. Only the first
+    /// entry of each such directory on the page has this field.
     pub directory: Option<String>,
 }
 
 impl ListedEntry {
-    /// The name as a listing shows it: at most [`MAX_ENTRY_LENGTH`] bytes, without the suffix of its
-    /// kind.
+    /// Returns the name as a listing shows it: at most [`MAX_ENTRY_LENGTH`] bytes, without the
+    /// suffix of its kind.
     pub fn shown_name(&self) -> &str {
         truncate::at_most(&self.name, MAX_ENTRY_LENGTH)
     }

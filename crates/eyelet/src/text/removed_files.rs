@@ -28,12 +28,12 @@ impl RemovedFiles {
         self.others += other.others;
     }
 
-    /// The first ones, oldest first.
+    /// Returns the paths of the first removed files, oldest first.
     pub fn named(&self) -> &[PathBuf] {
         &self.named
     }
 
-    /// How many there are.
+    /// Returns the number of removed files.
     pub fn count(&self) -> usize {
         self.named.len() + self.others
     }

@@ -34,17 +34,18 @@ use crate::text::escape;
 use crate::text::head_tail::Keep;
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// The most bytes shown of each stream.
+/// The maximum number of bytes that a reply shows of each output stream.
 pub const MAX_STREAM_BYTES: usize = 50 * 1024;
-/// The default time limit of a command.
+/// The default time limit of a command, in seconds.
 pub const DEFAULT_TIMEOUT_SECS: u64 = 120;
-/// The maximum time limit of a command.
+/// The maximum time limit of a command, in seconds.
 pub const MAX_TIMEOUT_SECS: u64 = 600;
-/// The default and maximum time limit of a background job: a day.
+/// The default and maximum time limit of a background job, in seconds: a day.
 pub const MAX_JOB_SECS: u64 = 24 * 60 * 60;
-/// How long a call with `background` waits: then an immediate failure is seen.
+/// How many seconds a call with `background` waits before it returns. If the command fails within
+/// this time, the reply reports the failure.
 pub const BACKGROUND_WAIT_SECS: u64 = 2;
-/// The maximum length of a command: Linux accepts no longer argument.
+/// The maximum length of a command in bytes. Linux accepts no longer argument of a program.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
 /// The tool `bash`.
@@ -60,10 +61,10 @@ pub struct BashArgs {
     /// The time limit in seconds.
     #[serde(default, deserialize_with = "args::number")]
     pub timeout_secs: Option<u64>,
-    /// The working directory, absolute or relative to the turn's.
+    /// The working directory, absolute or relative to the working directory of the turn.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub cwd: Option<String>,
-    /// Which part of a long stream is shown.
+    /// Which part of a long output stream the reply shows.
     #[serde(default, deserialize_with = "args::blank_name_as_none")]
     pub keep: Option<Keep>,
     /// Whether to start a background job.
@@ -78,10 +79,10 @@ pub struct BashArgs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnTimeout {
-    /// It is killed.
+    /// eyelet kills the command.
     #[default]
     Kill,
-    /// It becomes a background job.
+    /// The command becomes a background job.
     Background,
 }
 
@@ -100,7 +101,7 @@ impl<'de> Deserialize<'de> for BashArgs {
 }
 
 impl BashArgs {
-    /// Runs `command` with defaults for everything else.
+    /// Creates arguments that run `command`, with the default for every other argument.
     pub fn new(command: impl Into<String>) -> Self {
         BashArgs { command: command.into(), ..BashArgs::default() }
     }

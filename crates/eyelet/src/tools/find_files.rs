@@ -30,7 +30,8 @@ pub struct FindFiles;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FindFilesArgs {
-    /// The glob. Without a `/` it matches names at any depth, otherwise paths below `path`.
+    /// The glob. Without a `/`, the glob matches names at any depth; with a `/`, it matches paths
+    /// below `path`.
     pub pattern: String,
     /// The directory to search. Default: the working directory.
     #[serde(default, deserialize_with = "args::blank_as_none")]
@@ -38,7 +39,7 @@ pub struct FindFilesArgs {
     /// The maximum number of files on the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
-    /// The first match of the page, counting from 1.
+    /// The number of the first match of the page, counting from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
     /// Whether to find hidden and ignored files. Default: [`Ignored::Skip`].
@@ -57,19 +58,20 @@ impl FindFilesArgs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FindFilesReport {
-    /// The paths of the page, absolute, escaped for display.
+    /// The absolute paths of the files on the page, escaped for display.
     pub files: Vec<String>,
-    /// The first match of the page, counting from 1.
+    /// The number of the first match of the page, counting from 1.
     pub offset: u64,
     /// The offset of the next page, if more files match.
     pub next_offset: Option<u64>,
-    /// With how many files the glob was compared. Complete only if no file matches, like `skipped`.
+    /// How many files the glob was compared with. Like `skipped`, this number is complete only if
+    /// no file matches.
     pub searched: u64,
     /// How many files were skipped.
     pub skipped: SkippedFiles,
     /// The paths of the first directories that could not be read, escaped for display.
     pub unreadable: Vec<String>,
-    /// If no file matches: how many hidden and ignored files do.
+    /// How many hidden and ignored files match the glob. Set only if no other file matches.
     pub hidden_matches: u64,
     /// How many bytes of paths did not fit into the reply budget.
     pub withheld_bytes: u64,

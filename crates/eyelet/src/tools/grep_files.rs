@@ -33,7 +33,8 @@ use crate::tool::{Load, Tool, ToolDefinition};
 pub const DEFAULT_LIMIT: u64 = 100;
 /// The maximum number of files or lines per page. Higher limits are reduced to this.
 pub const MAX_LIMIT: u64 = 2000;
-/// The maximum number of matching lines that pages show of one file, unless it is the search path.
+/// The maximum number of matching lines that pages show of one file, unless the search path is that
+/// file.
 pub const MAX_LINES_PER_FILE: u64 = 20;
 /// The maximum number of lines of context before and after a match.
 pub const MAX_CONTEXT: u64 = 5;
@@ -50,7 +51,8 @@ pub struct GrepFiles;
 pub struct GrepFilesArgs {
     /// The regular expression, in ripgrep's syntax.
     pub pattern: String,
-    /// A glob of the files to search; with a leading `!`, of the files to skip.
+    /// A glob that selects the files to search. With a leading `!`, the glob selects the files to
+    /// skip.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub include: Option<String>,
     /// The directory or file to search. Default: the working directory.
@@ -59,7 +61,7 @@ pub struct GrepFilesArgs {
     /// The maximum number of files or lines on the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
-    /// The first match of the page, counting from 1.
+    /// The number of the first match of the page, counting from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
     /// What to show of the matching files.
@@ -81,12 +83,12 @@ impl GrepFilesArgs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Show {
-    /// Their paths.
+    /// The paths of the files.
     #[default]
     Files,
-    /// Their matching lines.
+    /// The matching lines of the files.
     Lines,
-    /// How many of their lines match.
+    /// The number of matching lines of each file.
     Count,
 }
 

@@ -18,11 +18,11 @@ use crate::text::truncate;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GrepFilesReport {
-    /// The paths of the page's files, absolute, escaped for display.
+    /// The absolute paths of the files on the page, escaped for display.
     pub files: Vec<String>,
-    /// What the page shows of the files.
+    /// The part of the files that the page shows.
     pub found: Found,
-    /// The first match of the page, counting from 1.
+    /// The number of the first match of the page, counting from 1.
     pub offset: u64,
     /// The offset of the next page, if there is one.
     pub next_offset: Option<u64>,
@@ -44,11 +44,11 @@ pub struct GrepFilesReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
-    /// Their paths.
+    /// The paths of the files.
     Files,
-    /// Their matching lines.
+    /// The matching lines of the files.
     Lines(MatchPage),
-    /// How many of their lines match.
+    /// The number of matching lines of each file.
     Count(Vec<FileCount>),
 }
 

@@ -48,7 +48,7 @@ pub struct ListDir;
 pub struct ListDirArgs {
     /// The directory, as an absolute path.
     pub dir_path: String,
-    /// The first entry of the page, counting from 1.
+    /// The number of the first entry of the page, counting from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
     /// The maximum number of entries on the page.
@@ -82,14 +82,14 @@ impl ListDirArgs {
 pub struct ListDirReport {
     /// The directory as requested, escaped for display.
     pub dir_path: String,
-    /// The first entry of the page, counting from 1.
+    /// The number of the first entry of the page, counting from 1.
     pub offset: u64,
     /// The entries of the page, sorted by relative path.
     pub entries: Vec<ListedEntry>,
     /// The offset of the next page, if more entries follow.
     pub next_offset: Option<u64>,
-    /// How many entries were skipped because an ignore rule excludes them, in the directories that were
-    /// read for this page. A directory counts once.
+    /// How many entries were skipped because an ignore rule excludes them, in the directories that
+    /// were read for this page. An ignored directory counts as one entry.
     pub ignored: u64,
 }
 

@@ -43,17 +43,18 @@ pub struct Read;
 pub struct ReadArgs {
     /// The file, absolute or relative to the working directory.
     pub path: String,
-    /// The first line of the page, counting from 1.
+    /// The number of the first line of the page, counting from 1.
     pub offset: Option<u64>,
     /// The maximum number of lines on the page.
     pub limit: Option<u64>,
     /// The first character shown of each line, counting from 1.
     pub column: Option<u64>,
-    /// How many lines at the end of the file the page has. Excludes `offset` and `limit`.
+    /// Shows this many lines from the end of the file. Cannot be combined with `offset` or `limit`.
     pub tail: Option<u64>,
     /// Whether the text form shows the number of each line.
     pub numbers: bool,
-    /// The WHATWG label of the file's encoding. By default UTF-8, or what a byte-order mark says.
+    /// The WHATWG label of the file's encoding. The default is the encoding of the byte-order mark,
+    /// or UTF-8 if the file has none.
     pub encoding: Option<String>,
     /// The part of an image to show, as `x,y,w,h` in pixels.
     pub region: Option<String>,

@@ -35,13 +35,13 @@ pub struct Image {
     /// Width and height of the image in the file, upright, in pixels.
     #[serde(skip)]
     pub size: (u32, u32),
-    /// The part of the image that `data` shows, if not all of it.
+    /// The part of the image that `data` shows. `None` if `data` shows the whole image.
     #[serde(skip)]
     pub region: Option<Region>,
-    /// Width and height of what `data` shows, in pixels.
+    /// Width and height of the image in `data`, in pixels.
     #[serde(skip)]
     pub shown_size: (u32, u32),
-    /// How many frames the file has, if `data` shows only the first.
+    /// The number of frames in the file, if `data` shows only the first frame.
     #[serde(skip)]
     pub first_of: Option<u64>,
 }

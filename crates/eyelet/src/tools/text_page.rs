@@ -24,7 +24,7 @@ pub struct TextPage {
     pub path: String,
     /// The lines with their own line endings, and nothing else.
     pub content: String,
-    /// The first line of the page, counting from 1.
+    /// The number of the first line of the page, counting from 1.
     pub offset: u64,
     /// How many lines `content` has.
     pub lines_shown: u64,
@@ -50,7 +50,7 @@ pub struct TextPage {
     /// How many bytes of a file that was read as UTF-8 are not UTF-8.
     #[serde(skip)]
     pub invalid_bytes: u64,
-    /// The encoding that such a file is likely to have.
+    /// The likely encoding of a file that has bytes that are not UTF-8.
     #[serde(skip)]
     pub likely_encoding: Option<String>,
     /// Whether the file grew during the call.
@@ -61,7 +61,7 @@ pub struct TextPage {
     pub is_numbered: bool,
 }
 
-/// What the text form shows of a binary file. In the envelope it is `true`.
+/// The details of a binary file, for the text form. The envelope contains only `true` instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BinaryFile {
@@ -71,7 +71,7 @@ pub struct BinaryFile {
     pub size: Option<u64>,
     /// The first bytes of the file.
     pub start: Vec<u8>,
-    /// A command that shows what is in the file, if the machine has it. `FILE` stands for the path.
+    /// A command that shows the content of the file, if one is known. `FILE` stands for the path.
     pub command: Option<&'static str>,
 }
 
