@@ -28,8 +28,9 @@ pub(crate) fn call(call: &CallSummary<'_>, trace_id: Option<&str>) {
     );
 }
 
-/// The target of the events that say that a protected path was restored. Hosts should show them even if they show
-/// no other events: the change may have been the user's.
+/// The `tracing` target of the events that report a restored protected path. A host should show
+/// these events even if it shows no others, because the user may have made the change that was
+/// reverted.
 pub const RESTORED_TARGET: &str = "eyelet_mcp::restored";
 
 /// The sandbox restored a protected path, as these words say.

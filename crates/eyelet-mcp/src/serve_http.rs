@@ -51,7 +51,7 @@ const WANTED_DESCRIPTORS: u64 = 4096;
 /// How long to wait before accepting again after a failure, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// The socket of an HTTP server, and who may connect.
+/// The socket of an HTTP server, and the rules for the requests that it accepts.
 #[derive(Debug)]
 pub struct Http {
     /// The socket to listen on.
@@ -60,7 +60,9 @@ pub struct Http {
     pub token: Token,
     /// The origins of web pages that may send requests, such as `http://localhost:3000`.
     pub origins: Vec<String>,
-    /// The names of this machine, besides `localhost` and its addresses, such as that of a reverse proxy.
+    /// Further names of this machine that the `Host` header of a request may contain, such as the
+    /// name of a reverse proxy. The server always accepts `localhost` and the addresses at which it
+    /// can be reached.
     pub hosts: Vec<String>,
 }
 
@@ -312,7 +314,7 @@ impl Gateway {
 }
 
 impl Http {
-    /// The URL of the endpoint.
+    /// Returns the URL of the MCP endpoint.
     ///
     /// # Errors
     /// Fails if the system cannot report the socket's address.

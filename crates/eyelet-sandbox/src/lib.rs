@@ -73,8 +73,9 @@ pub fn run_if_supervisor() {
     }
 }
 
-/// Returns free memory of this process to the system. The allocator of glibc keeps what many threads have used in turn. This
-/// takes milliseconds, so call it after much memory was freed.
+/// Returns free memory of this process to the system, because the allocator of glibc keeps memory
+/// that threads have freed. The call takes milliseconds, so call it only after much memory was
+/// freed.
 pub fn release_free_memory() {
     #[cfg(target_os = "linux")]
     linux::release_free_memory();

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::Tier;
 
-/// What the machine supports, as found by a supervisor.
+/// The sandbox features of a machine, as a supervisor found them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The kernel's release.
     pub kernel: String,
     /// Whether the supervisor runs as root.
     pub is_root: bool,
-    /// Why the system refuses namespaces, if it does.
+    /// The reason why the system refuses namespaces, or `None` if it allows them.
     pub namespaces_refused: Option<String>,
     /// The version of Landlock; 0 if the kernel has none.
     pub landlock_abi: i32,
@@ -29,7 +29,8 @@ pub(crate) const MIN_LANDLOCK: i32 = 3;
 pub(crate) const SCOPED_LANDLOCK: i32 = 6;
 
 impl Machine {
-    /// The tier in which commands run on this machine, or `None` if it can enforce neither.
+    /// Returns the tier in which sandboxed commands run on this machine, or `None` if the machine
+    /// can enforce neither tier.
     pub fn tier(&self) -> Option<Tier> {
         if !self.has_seccomp {
             None
@@ -42,13 +43,13 @@ impl Machine {
         }
     }
 
-    /// Whether the number of a command's processes is limited.
+    /// Returns whether the number of processes of a command is limited.
     pub fn limits_processes(&self) -> bool {
         // In the second tier the system ignores the limit for root.
         !self.is_root || (self.has_own_pid_limit && self.tier() != Some(Tier::Landlock))
     }
 
-    /// What `tier` does not protect on this machine.
+    /// Returns the gaps in the protection of `tier` on this machine.
     pub fn gaps(&self, tier: Tier) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut gap = |what: &str, is_refused_by_strict, advice: &str| {
@@ -87,7 +88,8 @@ impl Machine {
         gaps
     }
 
-    /// What to do about the gaps and the missing features of this machine, each line once.
+    /// Returns advice on how to close the gaps and enable the missing features of this machine,
+    /// without duplicate lines.
     pub fn advice(&self) -> Vec<String> {
         let mut advice: Vec<String> = match self.tier() {
             Some(tier) => self.gaps(tier).into_iter().map(|gap| gap.advice).collect(),
@@ -158,14 +160,15 @@ const LIMIT_FORKS: &str = "To limit fork bombs, run eyelet as an ordinary user, 
 const NOT_AS_ROOT: &str =
     "To limit fork bombs, run eyelet as an ordinary user, or allow namespaces.";
 
-/// One thing that is not protected.
+/// A gap in the protection: something that commands can do although the sandbox should prevent it,
+/// or a feature that does not work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
-    /// One sentence that describes it.
+    /// One sentence that describes the gap.
     pub what: String,
-    /// Whether strict mode refuses commands because of it.
+    /// Whether strict mode refuses commands because of this gap.
     pub is_refused_by_strict: bool,
-    /// What to do about it.
+    /// Advice on how to close the gap.
     pub advice: String,
 }
 

@@ -18,15 +18,17 @@ pub enum Message {
     Exited(i32),
     /// The supervisor killed the command, for this reason.
     Killed(KillReason),
-    /// The network namespace refused this many connections and look-ups of names while the command ran. Sent at most
-    /// once, when the command has ended.
+    /// The network namespace refused this many connections and name lookups while the command ran.
+    /// The supervisor sends this message at most once, when the command has ended.
     ConnectionsRefused(u64),
-    /// These protected paths were restored while the command runs.
+    /// The supervisor restored these protected paths while the command was running.
     Restored(Vec<Reverted>),
-    /// All processes of the command are gone; these protected paths were restored, those of earlier messages included.
+    /// All processes of the command are gone. The list has all protected paths that were restored,
+    /// including those of earlier messages.
     Gone(Vec<Reverted>),
-    /// The session's network namespace was created. The handles came with this message: the namespace, the user
-    /// namespace that owns it if there is one, and the sockets that listen in it.
+    /// The session's network namespace was created. The message carries these handles: the
+    /// namespace, the user namespace that owns it if there is one, and the sockets that listen in
+    /// it.
     NetworkCreated {
         /// Whether there is a handle of a user namespace.
         has_user: bool,
@@ -38,11 +40,11 @@ pub enum Message {
 /// Why a supervisor killed its command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KillReason {
-    /// The command, or another one on the same root, kept changing this protected path.
+    /// This command, or another command on the same root, kept changing this protected path.
     KeptChanging(RawPath),
     /// Watching or restoring the protected paths failed with this error.
     Unprotected(String),
-    /// The command used more memory than this many bytes.
+    /// The command exceeded the memory limit of this many bytes.
     MemoryLimit(u64),
 }
 

@@ -29,9 +29,9 @@ pub(crate) const INTERRUPT: u8 = 1;
 /// The result of [`Supervised::receive`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
-    /// A message.
+    /// The supervisor sent this message.
     Message(Message),
-    /// Nothing yet.
+    /// No message has arrived yet.
     Nothing,
     /// The supervisor has exited.
     End,
@@ -67,17 +67,17 @@ impl Supervised {
         }
     }
 
-    /// The command's stdout and stderr.
+    /// Takes the pipes of the command's stdout and stderr.
     pub fn take_outputs(&mut self) -> [Option<OwnedFd>; 2] {
         std::mem::take(&mut self.outputs)
     }
 
-    /// Becomes readable when the supervisor sends a message or exits.
+    /// Returns a handle that becomes readable when the supervisor sends a message or exits.
     pub fn handle(&self) -> Option<BorrowedFd<'_>> {
         self.control.as_ref().map(|control| control.as_fd())
     }
 
-    /// The supervisor's process ID.
+    /// Returns the process ID of the supervisor.
     pub fn id(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
@@ -101,7 +101,7 @@ impl Supervised {
     /// Takes the next message without blocking.
     ///
     /// # Errors
-    /// If the message cannot be read or parsed.
+    /// Fails if the message cannot be read or parsed.
     pub fn receive(&mut self) -> io::Result<Received> {
         if let Some(message) = self.first.take() {
             return Ok(Received::Message(message));
@@ -154,7 +154,7 @@ impl Supervised {
         }
     }
 
-    /// The supervisor's exit status, once it has exited. Reaps it.
+    /// Returns the exit status of the supervisor if the supervisor has exited. Reaps the process.
     pub fn try_wait(&mut self) -> Option<ExitStatus> {
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
         self.child = None;

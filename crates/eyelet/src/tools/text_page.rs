@@ -71,7 +71,8 @@ pub struct BinaryFile {
     pub size: Option<u64>,
     /// The first bytes of the file.
     pub start: Vec<u8>,
-    /// A command that shows the content of the file, if one is known. `FILE` stands for the path.
+    /// A command that shows the content of the file, if eyelet knows one, its program is installed
+    /// and commands are allowed. `FILE` stands for the path.
     pub command: Option<&'static str>,
 }
 
