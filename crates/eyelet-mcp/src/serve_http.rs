@@ -169,8 +169,8 @@ impl Gateway {
         if !self.is_own_host(headers.get(HOST)) {
             return refuse(
                 StatusCode::FORBIDDEN,
-                "forbidden: the Host header does not name this machine; use localhost or its IP address, or \
-                 restart with --http-host NAME",
+                "forbidden: the Host header does not name this machine; use localhost or the IP address of the \
+                 server, or restart with --http-host NAME",
             );
         }
         let is_listed = |origin: &HeaderValue| {

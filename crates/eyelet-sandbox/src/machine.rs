@@ -130,22 +130,22 @@ const SECOND_TIER_GAPS: &[(&str, bool)] = &[
         "commands can see the arguments and the state of other processes, but not their memory and environment",
         true,
     ),
-    ("/tmp is the machine's own and read-only; only $TMPDIR is private", false),
+    ("commands see the /tmp of the machine and can only read it; only $TMPDIR is private", false),
     ("local test servers do not work: there is no loopback network", false),
-    ("deny globs cannot be enforced: commands are refused if there are any", false),
-    ("System V IPC and POSIX message queues are refused", false),
+    ("deny globs cannot be enforced: if any are configured, commands are refused", false),
+    ("commands cannot use System V IPC or POSIX message queues", false),
     (
-        "programs cannot set extended attributes, ACLs and inode flags, or the scheduling of a thread or process \
-         by its number",
+        "commands cannot set extended attributes, ACLs or inode flags, or change the scheduling of a thread or \
+         process by its ID",
         false,
     ),
 ];
 
 const ALLOW_NAMESPACES: &str = "To run commands in the first tier, which does not have the gaps of the second, \
-     allow unprivileged user namespaces. Ubuntu: an AppArmor \
-     profile with `userns,` for the program, or `sudo sysctl \
-     kernel.apparmor_restrict_unprivileged_userns=0` for all programs. \
-     Other systems: `sudo sysctl user.max_user_namespaces=15000`. Docker: `docker run --security-opt \
+     allow unprivileged user namespaces. On Ubuntu, install an AppArmor \
+     profile with `userns,` for the program, or run `sudo sysctl \
+     kernel.apparmor_restrict_unprivileged_userns=0` to allow them for all programs. \
+     On other systems, run `sudo sysctl user.max_user_namespaces=15000`. With Docker, use `docker run --security-opt \
      seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`, \
      which weakens the container's own isolation.";
 const ENABLE_LANDLOCK: &str = "To enable Landlock, use Linux 6.2 or later, add `landlock` to the `lsm=` kernel \
@@ -154,7 +154,7 @@ const ENABLE_LANDLOCK: &str = "To enable Landlock, use Linux 6.2 or later, add `
 const NEWER_LANDLOCK: &str = "To use Landlock, upgrade to Linux 6.2 or later.";
 const ENABLE_SECCOMP: &str = "To enable seccomp, use a kernel with CONFIG_SECCOMP_FILTER=y.";
 const BLOCK_SIGNALS: &str =
-    "To block signals to other processes, upgrade to Linux 6.12 or later, or allow namespaces.";
+    "To prevent commands from signalling other processes, upgrade to Linux 6.12 or later, or allow namespaces.";
 const LIMIT_FORKS: &str = "To limit fork bombs, run eyelet as an ordinary user, or upgrade to Linux 6.14 or \
      later and allow namespaces.";
 const NOT_AS_ROOT: &str =

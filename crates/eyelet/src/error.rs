@@ -131,9 +131,9 @@ impl Hint {
 impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Hint::AddRoot => f.write_str("add a root that contains it"),
+            Hint::AddRoot => f.write_str("add a root that contains the path"),
             Hint::LiftRoots => {
-                f.write_str("add a root that contains it, or allow reading outside the roots")
+                f.write_str("add a root that contains the path, or allow reading outside the roots")
             }
             Hint::AllowCommands => f.write_str("use the policy `full` to run commands unsandboxed"),
             Hint::AllowNamespaces => f.write_str(

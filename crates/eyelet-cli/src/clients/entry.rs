@@ -85,7 +85,9 @@ pub(crate) fn fields(
             if_missing("name", json!(name)),
             if_missing(
                 "description",
-                json!("Bounded tools: list_dir, find_files, grep_files, read, bash, jobs"),
+                json!(
+                    "Tools with bounded output: list_dir, find_files, grep_files, read, bash, jobs"
+                ),
             ),
             required("cmd", json!(command)),
             required("args", json!(arguments)),

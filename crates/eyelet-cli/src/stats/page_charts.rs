@@ -152,7 +152,7 @@ fn tokens_by_path(report: &ContextReport) -> Markup {
     html! {
         section.card {
             h2 { (words::PATHS) }
-            p.about { "Tokens shown, and their share; commands count for their working directory" }
+            p.about { "Tokens shown, and their share; a command counts for its working directory" }
             @for row in &report.paths.rows {
                 (bar(
                     path(row.key.path.as_deref()),

@@ -112,12 +112,12 @@ fn limits_are_printed_as_a_table() {
           width and height of an image as sent                        1,568 pixels        scaled down; see parts with region
           size of an image as sent                                    3,932,160 bytes     sent as a smaller PNG or JPEG
         bash
-          output shown of stdout and stderr, each                     51,200 bytes        truncated at a character boundary; saved in full to a file named in the reply
+          output shown for each of stdout and stderr                  51,200 bytes        truncated at a character boundary; saved in full to a file named in the reply
           default of `timeout_secs`                                   120 seconds         the command is killed; its output so far is returned, `timed_out` is true
           maximum of `timeout_secs`                                   600 seconds         reduced to this value
           time of a background job                                    86,400 seconds      the job is killed; its output stays
           time until a call with `background` returns                 2 seconds           the command becomes a job
-          length of `command`                                         131,071 bytes       `too_large`; write it to a file and run that
+          length of `command`                                         131,071 bytes       fails with `too_large`; write the command to a file and run the file
           one file of saved output                                    256 MiB             only the start is saved; the reply says how many bytes
           all saved output of a session                               1 GiB               the oldest files are removed
           age of output saved by the command line                     24 hours            removed at the next start

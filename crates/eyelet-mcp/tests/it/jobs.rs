@@ -11,7 +11,7 @@ use crate::session::meta;
 
 /// The error of calls that belong to no session.
 const NO_SESSION: &str =
-    "background jobs are not available: a job belongs to a session, and this call has none";
+    "background jobs are not available: a job belongs to a session, and this call has no session";
 
 fn tree() -> TempTree {
     TempTree::new("notes.txt = one")

@@ -156,8 +156,9 @@ impl Jobs {
     /// A place for a call that waits for a job.
     pub(crate) fn begin_wait(&self) -> Result<Wait, ToolError> {
         self.slots.begin_wait().ok_or_else(|| {
-            let message =
-                format!("{MAX_JOB_WAITS} calls are waiting for jobs; retry without wait_secs");
+            let message = format!(
+                "{MAX_JOB_WAITS} calls are waiting for jobs, which is the maximum; retry without wait_secs"
+            );
             ToolError::new(ErrorCode::Busy, message)
         })
     }
@@ -180,7 +181,7 @@ impl Jobs {
         });
         let running: Vec<_> = running.collect();
         match running.is_empty() {
-            true => "this session has none".to_owned(),
+            true => "this session has no running jobs".to_owned(),
             false => format!("jobs of this session: {}", running.join(", ")),
         }
     }

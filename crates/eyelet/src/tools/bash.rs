@@ -246,7 +246,7 @@ fn ended(
 
 fn limits() -> Vec<Limit> {
     vec![
-        Limit::new("output shown of stdout and stderr, each", MAX_STREAM_BYTES as u64, "bytes")
+        Limit::new("output shown for each of stdout and stderr", MAX_STREAM_BYTES as u64, "bytes")
             .beyond(
                 "truncated at a character boundary; saved in full to a file named in the reply",
             ),
@@ -259,7 +259,7 @@ fn limits() -> Vec<Limit> {
         Limit::new("time until a call with `background` returns", BACKGROUND_WAIT_SECS, "seconds")
             .beyond("the command becomes a job"),
         Limit::new("length of `command`", MAX_COMMAND_BYTES as u64, "bytes")
-            .beyond("`too_large`; write it to a file and run that"),
+            .beyond("fails with `too_large`; write the command to a file and run the file"),
         Limit::new("one file of saved output", MAX_FILE_BYTES, "bytes")
             .beyond("only the start is saved; the reply says how many bytes"),
         Limit::new("all saved output of a session", MAX_SESSION_BYTES, "bytes")

@@ -79,14 +79,14 @@ impl Tool for JobsTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new(
             "jobs",
-            "Lists the background jobs of bash. With job, returns the status of one and the end of its output; \
-             read shows the files with all of it.",
+            "Lists the background jobs of bash. With job, returns the status and last output of that job; read \
+             shows the files with all output.",
         )
         .with_title("Background jobs")
         .with_input_schema(optional_object(json!({
             "job": whole_number("Number of a job."),
             "wait_secs": whole_number(&format!("Wait for its end; maximum {MAX_WAIT_SECS}.")),
-            "stop": flag("Kill it.")
+            "stop": flag("Kill the job.")
         })))
         .with_load(Load::Wait)
         .with_counts("bytes printed")

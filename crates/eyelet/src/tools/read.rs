@@ -215,7 +215,9 @@ impl Tool for Read {
 fn page_request(args: &ReadArgs, turn: &TurnContext) -> Result<PageRequest, ToolError> {
     let (part, lines) = match args.tail {
         Some(_) if args.offset.is_some() || args.limit.is_some() => {
-            return Err(ToolError::invalid_input("tail excludes offset and limit; use only tail"));
+            return Err(ToolError::invalid_input(
+                "tail cannot be combined with offset or limit; use only tail",
+            ));
         }
         Some(0) => return Err(ToolError::invalid_input("tail must be greater than zero")),
         Some(lines) => (PagePart::Tail, lines),

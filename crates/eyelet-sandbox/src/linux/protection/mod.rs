@@ -298,5 +298,5 @@ impl Protection {
 }
 
 fn moves_again() -> io::Error {
-    io::Error::other("protected directories were moved during each search for them")
+    io::Error::other("protected directories kept moving while eyelet searched for them")
 }

@@ -203,7 +203,7 @@ impl SupervisedProcess {
                     self.is_started = true;
                     self.kill_reason = Some(match reason {
                         KillReason::KeptChanging(path) => {
-                            format!("kept changing protected path {}", self.below_root(&path.0))
+                            format!("protected path {} kept changing", self.below_root(&path.0))
                         }
                         KillReason::Unprotected(error) => {
                             format!("cannot watch the protected paths: {error}")

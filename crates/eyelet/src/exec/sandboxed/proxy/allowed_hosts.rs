@@ -236,9 +236,7 @@ impl Rule {
     fn parse(text: &str) -> Result<Vec<Rule>, String> {
         let (host, port) = split_port(text)?;
         if host.eq_ignore_ascii_case(REGISTRIES_WORD) {
-            return Err(format!(
-                "the word for all registries is `{REGISTRIES_WORD}`, without a port"
-            ));
+            return Err(format!("write `{REGISTRIES_WORD}` without a port"));
         }
         if let Some(suffix) = host.strip_prefix("*.") {
             let is_name = literal(suffix).is_none();

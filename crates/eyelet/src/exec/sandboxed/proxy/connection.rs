@@ -120,7 +120,7 @@ fn read_head(
             Ok(Some(head)) => return Ok(Ok(head)),
             Err(reason) => return Ok(Err(reason.to_owned())),
             Ok(None) if bytes.len() >= MAX_HEAD_BYTES => {
-                return Ok(Err(format!("the head is longer than {MAX_HEAD_BYTES} bytes")));
+                return Ok(Err(format!("the request head is longer than {MAX_HEAD_BYTES} bytes")));
             }
             Ok(None) => {}
         }
