@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{ErrorCode, ToolError};
 
-/// Cancels running calls. Clones share the flag.
+/// A flag that cancels running calls. Clones share the flag.
 #[derive(Clone, Debug, Default)]
 pub struct CancelFlag(Arc<AtomicU8>);
 
@@ -28,7 +28,7 @@ impl CancelFlag {
         self.0.fetch_max(INTERRUPTED, Ordering::Release);
     }
 
-    /// Whether [`CancelFlag::cancel`] was called.
+    /// Returns whether [`CancelFlag::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire) >= CANCELLED
     }
@@ -50,12 +50,13 @@ impl CancelFlag {
     }
 }
 
-/// Cancels calls when it is dropped. [`CancelFlag::cancel_on_drop`] creates one.
+/// A guard that cancels calls when the guard is dropped. [`CancelFlag::cancel_on_drop`] creates
+/// one.
 #[derive(Debug)]
 pub struct CancelGuard(Option<CancelFlag>);
 
 impl CancelGuard {
-    /// Keeps the calls running when the guard is dropped.
+    /// Disarms the guard: dropping it no longer cancels the calls.
     pub fn disarm(mut self) {
         self.0 = None;
     }
@@ -69,7 +70,7 @@ impl Drop for CancelGuard {
     }
 }
 
-/// Why a call has to stop early.
+/// The reason why a call has to stop early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The call reached its time limit or the deadline.
@@ -116,7 +117,7 @@ impl From<Stop> for ToolError {
     }
 }
 
-/// The deadline and the cancel flag of one call. Long work checks it every
+/// The deadline and the cancel flag of one call. A long-running call checks both every
 /// [`STOP_INTERVAL`](crate::limits::STOP_INTERVAL) or more often.
 /// [`TurnContext::stop_check`](crate::TurnContext::stop_check) creates one.
 #[derive(Clone, Debug)]

@@ -23,9 +23,9 @@ use crate::text::reply_budget::ReplyBudget;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathScope {
-    /// Every path that the process may open, except denied ones.
+    /// The tools may open every path that the process may open, except denied paths.
     Everything,
-    /// Only paths inside the roots; no path if there are no roots.
+    /// The tools may open only paths inside the roots, or no path at all if there are no roots.
     Roots,
 }
 
@@ -35,11 +35,12 @@ named!(PathScope, "path scope", { Everything = "everything", Roots = "roots" });
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SearchEngine {
-    /// Ripgrep's libraries, in this process.
+    /// Searches in this process with ripgrep's libraries.
     #[default]
     Embedded,
-    /// The program `rg` from the `PATH` of the [`Environment`]. Unless the policy is `full`, eyelet does
-    /// not run an `rg` that is in a root or a temp directory, where commands could replace it.
+    /// Runs the program `rg` from the `PATH` of the [`Environment`]. Unless the policy is `full`,
+    /// eyelet does not run an `rg` that is in a root or a temp directory, where commands could
+    /// replace it.
     Rg,
 }
 
@@ -118,7 +119,7 @@ impl TurnContext {
         self
     }
 
-    /// Sets the deny list. It applies inside and outside the roots.
+    /// Sets the deny list. The list applies inside and outside the roots.
     #[must_use]
     pub fn with_deny_list(mut self, deny_list: DenyList) -> Self {
         self.deny_list = Arc::new(deny_list);
@@ -227,7 +228,7 @@ impl TurnContext {
         self
     }
 
-    /// Limits the size of text replies. Tools then return less and say how to continue.
+    /// Limits the size of text replies. Tools then return smaller pages and say how to continue.
     #[must_use]
     pub fn with_reply_budget(mut self, budget: ReplyBudget) -> Self {
         self.reply_budget = Some(budget);
@@ -266,22 +267,22 @@ impl TurnContext {
         self
     }
 
-    /// The counter to which calls report their progress.
+    /// Returns the counter to which calls report their progress.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// The flag that a long-running tool must check.
+    /// Returns the cancel flag, which a long-running tool must check.
     pub fn cancel_flag(&self) -> &CancelFlag {
         &self.cancel
     }
 
-    /// The working directory.
+    /// Returns the working directory.
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 
-    /// The deny list.
+    /// Returns the deny list.
     pub fn deny_list(&self) -> &DenyList {
         &self.deny_list
     }
@@ -300,12 +301,12 @@ impl TurnContext {
         self.rg.get_or_init(|| HelperProgram::find_all("rg", &self.environment))
     }
 
-    /// The roots.
+    /// Returns the paths of the roots.
     pub fn roots(&self) -> impl Iterator<Item = &Path> {
         self.roots.iter().map(|root| root.path())
     }
 
-    /// The policy for commands.
+    /// Returns the sandbox policy for commands.
     pub fn sandbox(&self) -> SandboxPolicy {
         self.sandbox
     }
@@ -354,8 +355,8 @@ impl TurnContext {
         self.reply_budget
     }
 
-    /// Starts the clock of a call that may take `limit`: the check fails after that time, at the
-    /// deadline, or when the call is cancelled.
+    /// Starts the time limit of a call. The returned check fails after `limit`, at the deadline, or
+    /// when the call is cancelled.
     pub fn stop_check(&self, limit: Duration) -> StopCheck {
         StopCheck::new(limit, self.deadline, self.cancel.clone())
     }

@@ -4,14 +4,14 @@
 use crate::text::head_tail::{HeadTailBuffer, Keep, Shown};
 use crate::text::stream_buffer::StreamBuffer;
 
-/// A stream of a command, as `bash` shows it.
+/// An output stream of a command, as `bash` shows it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StreamView {
     /// The part of the stream that fits the limit for shown output.
     pub shown: Shown,
-    /// The length of the stream.
+    /// The length of the stream in bytes.
     pub total_bytes: u64,
-    /// The number of its lines.
+    /// The number of lines in the stream.
     pub lines: u64,
     /// The whole stream, if no byte of it was dropped.
     pub held: Option<Vec<u8>>,

@@ -12,8 +12,8 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// The maximum size of the JSON arguments, in bytes.
 pub const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// The maximum length of an error message, in bytes. A longer one, which quotes long arguments, is
-/// truncated in the middle.
+/// The maximum length of an error message, in bytes. A longer message, such as one that quotes long
+/// arguments, is truncated in the middle.
 pub const MAX_ERROR_BYTES: usize = 3000;
 
 /// The maximum time between two checks of a long-running call for its deadline and cancel flag: 20
@@ -41,10 +41,12 @@ pub const MAX_ENDED_JOBS: usize = 32;
 /// The maximum number of `jobs` calls of a server that wait for the end of a job.
 pub const MAX_JOB_WAITS: usize = 64;
 
-/// The maximum number of waiting calls of each kind in a session. Further calls fail with `busy`.
+/// The maximum number of calls of each kind ([`Load`](crate::Load)) that wait in a session. Further
+/// calls fail with `busy`.
 pub const MAX_QUEUE: usize = 128;
 
-/// The maximum number of waiting calls of each kind in all sessions together. Further calls fail with `busy`.
+/// The maximum number of calls of each kind ([`Load`](crate::Load)) that wait in all sessions
+/// together. Further calls fail with `busy`.
 pub const MAX_QUEUE_OF_ALL: usize = 1024;
 
 /// The maximum number of sessions of a server over HTTP.
@@ -53,15 +55,15 @@ pub const MAX_SESSIONS: usize = 256;
 /// How long to wait before repeating a call that failed with `busy`.
 pub const BUSY_RETRY: Duration = Duration::from_secs(3);
 
-/// One limit, as shown by `eyelet limits` and the README.
+/// One limit, as `eyelet limits` and the documentation show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limit {
-    /// What is limited.
+    /// The thing that is limited, such as `size of a reply`.
     pub what: &'static str,
-    /// The limit.
+    /// The number of the limit.
     pub value: u64,
-    /// The unit of the limit.
+    /// The unit of the number, such as `bytes`.
     pub unit: &'static str,
     /// What happens if the limit is exceeded.
     pub beyond: &'static str,

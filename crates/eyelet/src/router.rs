@@ -37,7 +37,7 @@ impl ToolRouter {
         ToolRouter { tools: Vec::new() }
     }
 
-    /// Adds a tool. Replaces a tool with the same name.
+    /// Adds a tool. If the router has a tool with the same name, replaces that tool.
     #[must_use]
     pub fn with(self, tool: impl Tool) -> Self {
         self.with_boxed(Box::new(tool))

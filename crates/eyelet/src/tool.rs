@@ -14,7 +14,7 @@ use crate::output::{Report, ToolOutput};
 
 /// A tool: takes typed arguments and returns a typed report.
 ///
-/// A tool does not know how its report is rendered or sent. It opens only paths that
+/// A tool does not know how its report is rendered or sent. A tool opens only paths that
 /// [`TurnContext::resolve_path`] returned.
 pub trait Tool: Send + Sync + 'static {
     /// The type of the arguments.
@@ -58,14 +58,14 @@ pub trait Tool: Send + Sync + 'static {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// The tool's name.
+    /// The name of the tool, with which models call it.
     pub name: &'static str,
-    /// A short name for people.
+    /// A short name of the tool for people.
     pub title: &'static str,
     /// The description for models: what the tool does and returns, how to continue a truncated
     /// result, and when to use another tool.
     pub description: String,
-    /// The JSON schema of its arguments.
+    /// The JSON schema of the arguments.
     pub input_schema: Value,
     /// Whether the tool never changes anything.
     pub read_only: bool,
@@ -95,7 +95,7 @@ impl ToolDefinition {
         }
     }
 
-    /// Sets the short name for people.
+    /// Sets the short name of the tool for people.
     #[must_use]
     pub fn with_title(mut self, title: &'static str) -> Self {
         self.title = title;

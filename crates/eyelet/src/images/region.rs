@@ -8,9 +8,9 @@ use image::metadata::Orientation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Region {
-    /// The first column.
+    /// The first column of pixels in the rectangle.
     pub x: u32,
-    /// The first row.
+    /// The first row of pixels in the rectangle.
     pub y: u32,
     /// The number of columns.
     pub width: u32,

@@ -22,7 +22,7 @@ pub(crate) struct SearchCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedFiles {
-    /// Files that contain a NUL.
+    /// How many files were skipped as binary, because they contain a NUL byte.
     pub binary: u64,
     /// Files and directories that could not be opened or read.
     pub unreadable: u64,

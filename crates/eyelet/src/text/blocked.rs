@@ -15,7 +15,7 @@ const MAX_NAME_BYTES: usize = 60;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Blocked {
-    /// What the command tried.
+    /// The action that the command tried.
     pub action: BlockedAction,
     /// Whether it is certain that the sandbox refused the action.
     pub certainty: Certainty,
@@ -51,7 +51,7 @@ pub enum BlockedAction {
         /// The path.
         path: String,
     },
-    /// A change of a protected path.
+    /// A change to a protected path.
     #[non_exhaustive]
     Change {
         /// The path, relative to its root.

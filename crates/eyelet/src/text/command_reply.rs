@@ -21,13 +21,13 @@ pub(crate) const MAX_NOTE_BYTES: usize = MAX_NOTED_PATH_BYTES + 80;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamReport {
-    /// The shown part.
+    /// The part of the stream that the reply shows.
     pub shown: Shown,
-    /// How many bytes the command wrote.
+    /// How many bytes the command wrote to this stream.
     pub total_bytes: u64,
-    /// How many lines the command wrote, including a last line without a newline.
+    /// How many lines the command wrote to this stream, including a last line without a newline.
     pub lines: u64,
-    /// Where the stream was saved, if it is truncated or redraws were folded.
+    /// The file with the saved stream. Set only if the reply truncates the stream or folds redraws.
     pub saved: Option<SavedOutput>,
     /// The text that a terminal would show, if it differs from the raw stream. The text form of the
     /// reply shows this text.
@@ -39,7 +39,7 @@ pub struct StreamReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoldedOutput {
-    /// The shown part.
+    /// The part of the stream that the reply shows.
     pub shown: Shown,
     /// How many bytes the folded stream has.
     pub total_bytes: u64,
@@ -49,7 +49,7 @@ pub struct FoldedOutput {
     pub redraws: u64,
 }
 
-/// Where a stream was saved.
+/// The place where eyelet saved a stream, or the reason why it did not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SavedOutput {
@@ -73,7 +73,7 @@ pub enum SavedOutput {
 }
 
 impl StreamReport {
-    /// Whether part of the text is not shown.
+    /// Returns whether the reply omits part of the stream.
     pub fn is_truncated(&self) -> bool {
         !matches!(self.shown, Shown::Whole(_))
     }

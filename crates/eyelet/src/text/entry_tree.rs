@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use crate::names::named;
 use crate::text::escape;
 
-/// The kind of an entry. Symlinks are not followed.
+/// The kind of a directory entry. A symlink counts as a symlink, whatever its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.

@@ -49,9 +49,9 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Whether a character is escaped in displayed names: control characters, line and paragraph
+/// Returns whether displayed names escape this character: control characters, line and paragraph
 /// separators, and bidirectional controls. An interface that writes to a terminal should escape
-/// them everywhere.
+/// these characters everywhere.
 pub fn is_escaped(character: char) -> bool {
     matches!(character,
         '\u{0}'..='\u{1f}'

@@ -10,23 +10,23 @@ use crate::text::truncate;
 /// A character has at most four bytes, so three extra bytes complete the one at the window's edge.
 const EDGE_BYTES: usize = 3;
 
-/// Which part of a long stream is shown.
+/// The part of a long output stream that a reply shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Keep {
-    /// The start.
+    /// The start of the stream.
     #[default]
     Head,
-    /// The end.
+    /// The end of the stream.
     Tail,
-    /// The start and the end, half of the window each.
+    /// The start and the end of the stream, each with half of the size limit.
     Both,
 }
 
 named!(Keep, "part of a stream", { Head = "head", Tail = "tail", Both = "both" });
 named_argument!(Keep);
 
-/// The shown part of a stream.
+/// The part of an output stream that a reply shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shown {
@@ -38,9 +38,9 @@ pub enum Shown {
     Tail(Piece),
     /// The start and the end of the stream; more is between them.
     Both {
-        /// The start.
+        /// The start of the stream.
         head: Piece,
-        /// The end.
+        /// The end of the stream.
         tail: Piece,
     },
 }
@@ -56,7 +56,7 @@ impl Shown {
     }
 }
 
-/// A part of a stream.
+/// A continuous part of an output stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Piece {

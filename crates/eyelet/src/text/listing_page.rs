@@ -10,12 +10,12 @@ use crate::text::number::counted;
 use crate::text::reply_budget::{ReplyBudget, TextSize};
 use crate::text::truncate;
 
-/// Longer names are truncated to this many bytes.
+/// The maximum length of a displayed name in bytes. Longer names are truncated.
 pub const MAX_ENTRY_LENGTH: usize = 500;
-/// Each level is indented by this many spaces.
+/// The number of spaces by which each level of a listing is indented.
 pub const INDENTATION_SPACES: usize = 2;
 
-/// One entry of a page.
+/// One entry of a page of a directory listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListedEntry {

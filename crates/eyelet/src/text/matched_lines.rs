@@ -11,11 +11,12 @@ use crate::text::number::counted;
 /// part.
 pub const MAX_LINE_CHARS: usize = 200;
 
-/// A line of a file, or the part of it that is shown.
+/// A line of a file, or the part of the line that the reply shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LineText {
-    /// At most [`MAX_LINE_CHARS`] characters, without the line ending, not escaped.
+    /// The text of the line: at most [`MAX_LINE_CHARS`] characters, without the line ending and not
+    /// escaped.
     pub text: String,
     /// Whether the line has text before the shown part.
     pub follows_more: bool,
@@ -29,11 +30,12 @@ pub struct LineText {
 pub struct LineMatch {
     /// The number of the line, counting from 1.
     pub line: u64,
-    /// The first character of the first match in the line, counting from 1.
+    /// The column of the first match: the number of its first character in the line, counting from
+    /// 1.
     pub column: u64,
-    /// The line.
+    /// The text of the line.
     pub text: LineText,
-    /// The matches in `text`, as byte ranges.
+    /// The positions of the matches in `text`, as byte ranges.
     pub spans: Vec<Range<usize>>,
     /// The lines before the match, as many as the caller requested.
     pub before: Vec<LineText>,
@@ -45,9 +47,9 @@ pub struct LineMatch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileMatches {
-    /// The absolute path, not escaped.
+    /// The absolute path of the file, not escaped.
     pub path: String,
-    /// The path relative to the search path, escaped for display.
+    /// The path of the file relative to the search path, escaped for display.
     pub heading: String,
     /// The matching lines on the page.
     pub matches: Vec<LineMatch>,
@@ -62,11 +64,11 @@ pub struct FileMatches {
 pub struct ShownLine<'m> {
     /// The number of the line, counting from 1.
     pub number: u64,
-    /// The line.
+    /// The text of the line.
     pub text: &'m LineText,
     /// The column of the first match, if this line is a match.
     pub column: Option<u64>,
-    /// The matches in `text`, as byte ranges.
+    /// The positions of the matches in `text`, as byte ranges.
     pub spans: &'m [Range<usize>],
     /// Whether lines of the file are missing between this line and the previous shown line.
     pub starts_group: bool,

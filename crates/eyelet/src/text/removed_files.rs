@@ -7,7 +7,7 @@ use crate::text::escape;
 /// How many are listed by name.
 const MAX_NAMED: usize = 8;
 
-/// Saved files that were removed to free space for new ones.
+/// Files with saved output that eyelet removed to make room for new files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemovedFiles {
     named: Vec<PathBuf>,

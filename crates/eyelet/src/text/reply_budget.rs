@@ -22,7 +22,7 @@ impl ReplyBudget {
         ReplyBudget { bytes: bytes.max(Self::MIN_BYTES) }
     }
 
-    /// The maximum size of the text, in bytes.
+    /// Returns the maximum size of the text of a reply, in bytes.
     pub fn bytes(self) -> usize {
         self.bytes
     }

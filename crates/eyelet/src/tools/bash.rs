@@ -56,9 +56,9 @@ pub struct Bash;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct BashArgs {
-    /// The command line.
+    /// The shell command to run.
     pub command: String,
-    /// The time limit in seconds.
+    /// The time limit of the command, in seconds.
     #[serde(default, deserialize_with = "args::number")]
     pub timeout_secs: Option<u64>,
     /// The working directory, absolute or relative to the working directory of the turn.
@@ -70,12 +70,13 @@ pub struct BashArgs {
     /// Whether to start a background job.
     #[serde(default, deserialize_with = "args::flag")]
     pub background: Option<bool>,
-    /// What happens to the command at its time limit.
+    /// The action when the command reaches its time limit: kill it, or continue it as a background
+    /// job.
     #[serde(default, deserialize_with = "args::blank_name_as_none")]
     pub on_timeout: Option<OnTimeout>,
 }
 
-/// What happens to a command at its time limit.
+/// The action when a command reaches its time limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnTimeout {

@@ -23,7 +23,7 @@ const STOPPED: i32 = -1;
 /// The exit code of a command that the supervisor killed: that of SIGKILL in a shell.
 const KILLED: i32 = 137;
 
-/// The result of a command.
+/// The report of `bash`: the output of a command and how the command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BashReport {
@@ -59,9 +59,9 @@ pub struct BashReport {
     /// Files with older saved output that eyelet removed to make room for the output of this
     /// command.
     pub removed: RemovedFiles,
-    /// The job, if the command outlives the call that started it.
+    /// The background job, if the command outlives the call that started it.
     pub job: Option<JobState>,
-    /// Why a command that reached its time limit did not become a job.
+    /// The reason why a command that reached its time limit did not become a background job.
     pub not_in_background: Option<String>,
 }
 
@@ -71,13 +71,13 @@ pub struct BashReport {
 pub struct JobState {
     /// The number of the job in its session.
     pub id: u64,
-    /// Whether the job runs, or how it ended.
+    /// The status of the job: running, or how the job ended.
     pub status: JobStatus,
     /// How many seconds the job has run, or ran until it ended.
     pub elapsed_secs: u64,
 }
 
-/// Whether a job runs, or how it ended.
+/// The status of a background job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobStatus {

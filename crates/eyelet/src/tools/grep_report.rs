@@ -14,7 +14,7 @@ use crate::text::number::{counted, grouped};
 use crate::text::reply_budget::{ReplyBudget, TextSize};
 use crate::text::truncate;
 
-/// The result of `grep_files`: one page, newest first.
+/// The result of `grep_files`: one page of files, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GrepFilesReport {
@@ -26,10 +26,10 @@ pub struct GrepFilesReport {
     pub offset: u64,
     /// The offset of the next page, if there is one.
     pub next_offset: Option<u64>,
-    /// How many files were searched; `None` if the engine does not report it. A search stops as soon
-    /// as the page is certain, so it may not search every file.
+    /// How many files were searched; `None` if the engine does not report it. A search stops as
+    /// soon as no further file can change the page, so not every file may be searched.
     pub searched: Option<u64>,
-    /// How many files were skipped.
+    /// The numbers of skipped files, by reason.
     pub skipped: SkippedFiles,
     /// The paths of the first files and directories that could not be read, escaped for display.
     pub unreadable: Vec<String>,
@@ -40,7 +40,7 @@ pub struct GrepFilesReport {
     pub(super) hint: Option<&'static str>,
 }
 
-/// What a page of `grep_files` shows of its files.
+/// The part of the matching files that a page of `grep_files` shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
@@ -52,7 +52,7 @@ pub enum Found {
     Count(Vec<FileCount>),
 }
 
-/// The matching lines of a page.
+/// The matching lines of a page of `grep_files`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MatchPage {
@@ -63,13 +63,13 @@ pub struct MatchPage {
     pub(super) groups: Groups,
 }
 
-/// How many lines of a file match.
+/// A file and the number of its matching lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FileCount {
-    /// The absolute path, not escaped.
+    /// The absolute path of the file, not escaped.
     pub path: String,
-    /// The path relative to the search path, escaped for display.
+    /// The path of the file relative to the search path, escaped for display.
     #[serde(skip)]
     pub heading: String,
     /// The number of matching lines.

@@ -49,26 +49,26 @@ pub struct JobsArgs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobsReport {
-    /// The jobs of the session, running ones first.
+    /// The jobs of the session; running jobs come first.
     List(Vec<ListedJob>),
     /// The report on one job.
     One(Box<BashReport>),
 }
 
-/// A job in the list.
+/// A background job in the list of jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ListedJob {
     /// The number of the job in its session.
     pub id: u64,
-    /// Whether the job runs, or how it ended.
+    /// The status of the job: running, or how the job ended.
     pub status: JobStatus,
     /// The exit code of the command of the job; -1 if the job was killed or timed out. `None` while
     /// the job runs.
     pub exit_code: Option<i32>,
     /// How many seconds the job has run, or ran until it ended.
     pub elapsed_secs: u64,
-    /// The command on one line, escaped and shortened.
+    /// The command of the job on one line, escaped and shortened.
     pub command: String,
 }
 

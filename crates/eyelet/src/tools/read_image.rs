@@ -17,22 +17,23 @@ use crate::text::truncate;
 /// The maximum size of an image file, in bytes.
 pub const MAX_IMAGE_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
-/// An image.
+/// An image that `read` returns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Image {
-    /// The path as requested.
+    /// The path of the file, as the caller wrote it.
     pub path: String,
-    /// Always `image`.
+    /// The kind of the result; always `image`.
     pub r#type: &'static str,
     /// The MIME type of `data`, such as `image/png`.
     pub mime_type: &'static str,
-    /// The size of `data`.
+    /// The size of `data`, in bytes.
     pub bytes: u64,
     /// The image as sent: the file itself, or a smaller image.
     #[serde(skip)]
     pub data: Vec<u8>,
-    /// Width and height of the image in the file, upright, in pixels.
+    /// Width and height of the image in the file, in pixels, after rotation to the upright
+    /// orientation.
     #[serde(skip)]
     pub size: (u32, u32),
     /// The part of the image that `data` shows. `None` if `data` shows the whole image.

@@ -14,7 +14,8 @@ use crate::exec::sandboxed::repository_search::RepositorySearch;
 use crate::exec::sandboxed::session_network::SessionNetwork;
 use crate::paths::root::Root;
 
-/// How commands are supervised and sandboxed. A host creates one per session.
+/// The settings for the supervisor and the sandbox of commands. A host creates one value for each
+/// session.
 #[derive(Debug)]
 pub struct SandboxSettings {
     pub(crate) supervisor: Supervisor,
@@ -32,8 +33,8 @@ pub struct SandboxSettings {
 }
 
 impl SandboxSettings {
-    /// Runs commands under `supervisor`, without network access, additional variables or a
-    /// private temp directory.
+    /// Creates settings that run commands under `supervisor`, without network access, additional
+    /// variables or a private temp directory.
     pub fn new(supervisor: Supervisor) -> Self {
         SandboxSettings {
             supervisor,
@@ -86,7 +87,7 @@ impl SandboxSettings {
         self
     }
 
-    /// Sets the sandbox tier.
+    /// Sets the tier of the sandbox, or lets the supervisor choose the best tier.
     #[must_use]
     pub fn with_tier(mut self, tier: TierChoice) -> Self {
         self.tier = tier;
