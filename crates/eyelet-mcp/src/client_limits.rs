@@ -1,4 +1,5 @@
-//! What is known about certain clients: the size of replies and the duration of calls that they accept.
+//! The limits of known clients: the size of replies and the duration of calls that each client
+//! accepts.
 
 use std::time::{Duration, Instant};
 

@@ -43,7 +43,7 @@ pub enum Parsed {
     Request(String, Option<String>),
     /// A valid message that is not a request.
     Message,
-    /// The answer to a line that is not a message.
+    /// The line is not a valid message. The server answers with this text.
     Refused(String),
     /// The line needs no answer.
     Nothing,
@@ -76,7 +76,7 @@ pub struct FileServer {
 }
 
 impl FileServer {
-    /// Starts a server.
+    /// Creates a server with these options and tools.
     pub fn new(options: Options, router: ToolRouter) -> Self {
         FileServer { server: Arc::new(Server::new(options, router, Sharing::ManySessions)) }
     }

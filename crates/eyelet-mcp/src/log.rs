@@ -1,6 +1,7 @@
-//! The lines of the log. They never have contents, arguments or secrets: everything that is logged stands here.
+//! The lines of the log. The lines never contain contents, arguments or secrets. All log lines are
+//! defined in this file.
 //!
-//! They are `tracing` events; the host decides whether and how they are written.
+//! The lines are `tracing` events; the host decides whether and where to write them.
 
 use tracing::{info, warn};
 

@@ -1,4 +1,5 @@
-//! Counters and latencies per tool, and what the server does now, in the Prometheus text format.
+//! Counters and latencies per tool, and the current number of sessions, calls and jobs, in the
+//! Prometheus text format.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};

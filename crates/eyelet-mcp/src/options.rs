@@ -18,20 +18,20 @@ pub struct Options {
     /// The roots that the operator chose. If the operator chose roots, the server does not ask the
     /// client for its roots.
     pub roots: Vec<Arc<Root>>,
-    /// The root if neither the operator nor the client names one.
+    /// The root of a session if neither the operator nor the client chooses a root.
     pub default_root: Option<Arc<Root>>,
     /// The deny globs in the deny list of `turn`. The server also applies the relative globs below
     /// the client's roots.
     pub denied_globs: Vec<String>,
-    /// Whether tools that take a path are confined to the roots.
+    /// Whether the roots confine the tools that take a path.
     pub path_scope: PathScope,
-    /// Where the working directory comes from.
+    /// The origin of the working directory: the user set it, or the process inherited it.
     pub working_directory: WorkingDirectory,
-    /// The format of replies.
+    /// The format of replies: text or JSON.
     pub reply: ReplyForm,
     /// The maximum size of a text reply in bytes. If it is `None`, the limit depends on the client.
     pub reply_bytes: Option<usize>,
-    /// The file to which calls are recorded.
+    /// The file to which the server records calls. `None` records nothing.
     pub record: Option<Record>,
 }
 
@@ -54,7 +54,7 @@ impl Options {
     }
 }
 
-/// Where the working directory comes from.
+/// The origin of the working directory: the user set it, or the process inherited it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkingDirectory {
     /// The user set the working directory. The server uses this directory, whatever the roots are.
@@ -64,16 +64,16 @@ pub enum WorkingDirectory {
     Inherited,
 }
 
-/// The format of replies.
+/// The format of replies: text or JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyForm {
     /// Plain text for a model, within the client's size limit.
     #[default]
     Text,
-    /// The JSON envelope as text, for hosts that parse it.
+    /// The JSON envelope in a text block, for hosts that parse JSON.
     Envelope,
-    /// The JSON envelope as structured content, for programs.
+    /// The JSON envelope in the structured content of MCP, for programs.
     Structured,
 }
 
@@ -82,11 +82,11 @@ impl ReplyForm {
     pub const ALL: &'static [ReplyForm] =
         &[ReplyForm::Text, ReplyForm::Envelope, ReplyForm::Structured];
 
-    /// The name of each form, in the order of `ALL`.
+    /// The names of all reply forms, in the order of `ALL`.
     pub const NAMES: &'static [&'static str] =
         &[ReplyForm::Text.as_str(), ReplyForm::Envelope.as_str(), ReplyForm::Structured.as_str()];
 
-    /// The name of this form. `Display` writes it, and `FromStr` parses it.
+    /// Returns the name of this form. `Display` writes this name, and `FromStr` parses it.
     pub const fn as_str(self) -> &'static str {
         match self {
             ReplyForm::Text => "text",

@@ -36,11 +36,12 @@ const NOT_REGULAR: &str = "it is not a regular file";
 #[serde(default)]
 #[non_exhaustive]
 pub struct CallRecord {
-    /// When the call began, in RFC 3339, UTC.
+    /// The time at which the call began, in UTC and in the format of RFC 3339.
     pub time: String,
     /// The process ID of the server.
     pub server: u32,
-    /// The number of the session in this server, from 1; 0 for requests that belong to no session.
+    /// The number of the session in this server, counting from 1. It is 0 for requests that belong
+    /// to no session.
     pub session: u64,
     /// The name of the tool.
     pub tool: String,
@@ -51,17 +52,18 @@ pub struct CallRecord {
     /// The command that `bash` ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The first and the last line, entry, file or match in the reply.
+    /// The numbers of the first and the last line, entry, file or match in the reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
-    /// How many matches or files of a search are in the reply.
+    /// How many matches or files of a search the reply shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<u64>,
-    /// Bytes of text in the reply.
+    /// The number of bytes of text in the reply.
     pub shown: u64,
-    /// Bytes that the reply does not show, as far as the tool knows.
+    /// The number of bytes of the result that the reply does not show, as far as the tool knows.
     pub withheld: u64,
-    /// How many tokens the reply is likely to cost: a quarter of `shown`, and one per 750 pixels of an image.
+    /// How many tokens the reply is likely to cost: one token per four bytes of `shown`, and one
+    /// per 750 pixels of an image.
     pub tokens: u64,
     /// The duration of the call in milliseconds, including the time in the queue.
     pub ms: u64,

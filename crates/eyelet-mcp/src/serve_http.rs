@@ -54,9 +54,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The socket of an HTTP server, and the rules for the requests that it accepts.
 #[derive(Debug)]
 pub struct Http {
-    /// The socket to listen on.
+    /// The socket on which the server listens.
     pub listener: TcpListener,
-    /// The token that every request must carry.
+    /// The bearer token that every request must carry.
     pub token: Token,
     /// The origins of web pages that may send requests, such as `http://localhost:3000`.
     pub origins: Vec<String>,

@@ -16,7 +16,8 @@ const MAX_POINTER_BYTES: u64 = 65_536;
 pub struct GitFolders {
     /// The folders of git that were found.
     pub found: Vec<PathBuf>,
-    /// Folders of this user that could not be searched (see [`closed_folder`]).
+    /// Folders of this user that could not be searched because they deny access (see
+    /// [`closed_folder`]).
     pub closed: Vec<PathBuf>,
     /// A folder that could not be searched because of another error, and this error.
     pub failed: Option<(PathBuf, String)>,

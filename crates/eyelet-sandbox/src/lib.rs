@@ -64,8 +64,8 @@ pub use shield::shield_this_process;
 pub use supervised::{Received, Supervised};
 pub use supervisor::Supervisor;
 
-/// If this process was started as a supervisor, supervises the command and never returns. Call it first
-/// in `main`, before starting threads, reading input or printing.
+/// If this process was started as a supervisor, this function supervises the command and never
+/// returns. Call this function first in `main`, before starting threads, reading input or printing.
 pub fn run_if_supervisor() {
     let mut arguments = std::env::args_os();
     if arguments.nth(1).is_some_and(|first| first == supervisor::SUPERVISE) {

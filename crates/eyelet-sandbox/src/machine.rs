@@ -9,7 +9,7 @@ use crate::request::Tier;
 /// The sandbox features of a machine, as a supervisor found them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The kernel's release.
+    /// The release of the Linux kernel, such as `6.12.0`.
     pub kernel: String,
     /// Whether the supervisor runs as root.
     pub is_root: bool,
@@ -19,7 +19,7 @@ pub struct Machine {
     pub landlock_abi: i32,
     /// Whether system calls can be filtered with seccomp.
     pub has_seccomp: bool,
-    /// Whether each sandbox can have its own process limit.
+    /// Whether the kernel can limit the processes of each sandbox separately.
     pub has_own_pid_limit: bool,
 }
 

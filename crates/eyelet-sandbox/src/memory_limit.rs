@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MemoryLimit {
-    /// This many bytes.
+    /// A limit of this many bytes.
     Bytes(u64),
     /// This percentage of the memory that the machine or the container allows, whichever is
     /// smaller.

@@ -8,9 +8,10 @@ use crate::request::{RawPath, Tier};
 /// A report of a supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Message {
-    /// The command runs, in this tier if it is sandboxed.
+    /// The command has started. If it is sandboxed, this is the tier of its sandbox.
     Started(Option<Tier>),
-    /// The command did not run because the sandbox cannot be enforced, for this reason.
+    /// The supervisor did not run the command because it cannot enforce the sandbox, for this
+    /// reason.
     Unavailable(String),
     /// The command did not run because the system failed to start it, with this error number.
     NotStarted(i32),
@@ -33,16 +34,16 @@ pub enum Message {
         /// Whether there is a handle of a user namespace.
         has_user: bool,
     },
-    /// The answer to a request without a program.
+    /// The features of the machine: the answer to a request without a program.
     Examined(Machine),
 }
 
-/// Why a supervisor killed its command.
+/// The reason why a supervisor killed its command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KillReason {
     /// This command, or another command on the same root, kept changing this protected path.
     KeptChanging(RawPath),
-    /// Watching or restoring the protected paths failed with this error.
+    /// The supervisor failed to watch or restore the protected paths, with this error.
     Unprotected(String),
     /// The command exceeded the memory limit of this many bytes.
     MemoryLimit(u64),

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::memory_limit::MemoryLimit;
 
-/// What a command may do.
+/// The sandbox policy: what a command may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
     /// The command can write only to its private temp directory.
@@ -32,10 +32,11 @@ pub enum Policy {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Network {
-    /// No network, except the session's own loopback interface if the tier has one.
+    /// The command cannot use the network. In the first tier, it can use the session's own loopback
+    /// interface.
     #[default]
     Off,
-    /// The caller's network.
+    /// The command uses the network of the caller.
     On,
 }
 
@@ -134,14 +135,14 @@ pub struct Place {
 pub struct LinkedWorktree {
     /// The worktree's own folder: `worktrees/NAME` in the common folder.
     pub own: Place,
-    /// The folder of the main repository, which all its worktrees share.
+    /// The git folder of the main repository, which all worktrees of the repository share.
     pub common: Place,
 }
 
 /// A program to start, with its arguments and environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// The file to execute.
+    /// The executable file of the program.
     #[serde(serialize_with = "serialize_path", deserialize_with = "deserialize_path")]
     pub file: PathBuf,
     /// The arguments of the program, without the name of the program.
@@ -150,7 +151,8 @@ pub struct Program {
     pub environment: Vec<(Raw, Raw)>,
 }
 
-/// One command and its sandbox. The command runs in the supervisor's working directory.
+/// A request to run one command in a sandbox. The command runs in the supervisor's working
+/// directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxRequest {
     /// What the command may do, and whether it is sandboxed.
@@ -161,7 +163,7 @@ pub struct SandboxRequest {
     pub network: Network,
     /// Which files the command can read.
     pub strictness: Strictness,
-    /// The root directories.
+    /// The root directories of the session.
     pub roots: Vec<Place>,
     /// Linked worktrees in the roots whose main repository is outside the roots. The command can
     /// write the files of the main repository that git has to change.
@@ -183,15 +185,16 @@ pub struct SandboxRequest {
     /// Protected paths, relative to the top of each root and of each work tree. The command cannot change or create
     /// them.
     pub protected: Vec<RawPath>,
-    /// The repositories in the roots, as absolute paths: `.git` folders, files and symlinks, bare repositories, and
-    /// what [`git_folders`](crate::git_folders) finds in them. Git's config and hooks in them are protected.
+    /// The repositories in the roots, as absolute paths: `.git` folders, files and symlinks, bare
+    /// repositories, and the folders that [`git_folders`](crate::git_folders) finds in these
+    /// repositories. The supervisor protects git's config and hooks in all of them.
     pub repositories: Vec<RawPath>,
     /// How much memory the processes of the command may use together.
     pub memory: MemoryLimit,
     /// The addresses on the session's loopback interface at which the caller listens. This requires
     /// [`Network::Off`] and the first tier. An IPv6 address is skipped if the system has no IPv6.
     pub listen: Vec<SocketAddr>,
-    /// The program to run. `None` examines the machine instead.
+    /// The program to run. If it is `None`, the supervisor examines the machine instead.
     pub program: Option<Program>,
 }
 

@@ -26,7 +26,7 @@ const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const TERMINATE: u8 = 0;
 pub(crate) const INTERRUPT: u8 = 1;
 
-/// The result of [`Supervised::receive`].
+/// The result of one call of [`Supervised::receive`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
     /// The supervisor sent this message.
@@ -37,7 +37,7 @@ pub enum Received {
     End,
 }
 
-/// A running supervisor. Dropping it kills everything that it supervises.
+/// A running supervisor. Dropping this value kills all processes of the command.
 #[derive(Debug)]
 pub struct Supervised {
     child: Option<Child>,
@@ -161,7 +161,8 @@ impl Supervised {
         Some(status)
     }
 
-    /// Waits until the supervisor has exited, at most until `until`.
+    /// Waits until the supervisor has exited, but not longer than `until`. Returns the exit status
+    /// if the supervisor has exited.
     pub fn wait_for_exit(&mut self, until: Instant) -> Option<ExitStatus> {
         loop {
             let status = self.try_wait();

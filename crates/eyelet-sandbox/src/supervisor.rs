@@ -25,7 +25,7 @@ pub(crate) const SUPERVISE: &str = "__supervise";
 /// How long a supervisor may take to find out what the machine can enforce.
 const EXAMINE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The program that supervises commands. Clones share the cached results about the machine.
+/// The program that supervises commands. Clones share the cached features of the machine.
 #[derive(Clone, Debug)]
 pub struct Supervisor {
     program: PathBuf,

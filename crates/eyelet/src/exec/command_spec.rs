@@ -35,9 +35,9 @@ pub(crate) struct CommandSpec {
 /// What ends a command, besides its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lifetime {
-    /// The end of its call.
+    /// The command ends with its call.
     Call,
-    /// It may become a job, which outlives its call.
+    /// The command may become a job, which outlives its call.
     MaybeJob,
 }
 

@@ -30,11 +30,11 @@ pub(crate) struct CommandOutcome {
 /// How a command ended.
 #[derive(Clone)]
 pub(crate) enum CommandEnd {
-    /// By itself; 128 + N for signal N.
+    /// The command ended by itself with this exit code, or with 128 + N after signal N.
     Exited(i32),
-    /// eyelet killed it because the call ended.
+    /// eyelet killed the command because the call ended.
     Stopped(Stop),
-    /// The supervisor killed it, for this reason.
+    /// The supervisor killed the command, for this reason.
     Killed(String),
 }
 

@@ -26,11 +26,11 @@ const MAX_ATTEMPTS: usize = 4;
 /// Whose a change is.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// The user's: what is there now.
+    /// The user made this change; the current state of the path becomes the record.
     Users(Option<Entry>),
-    /// It was replaced during the decision.
+    /// The path was replaced again during the decision.
     Again,
-    /// Perhaps a command's.
+    /// A command may have made this change.
     Unknown,
 }
 

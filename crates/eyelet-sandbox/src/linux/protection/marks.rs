@@ -157,11 +157,11 @@ impl Store {
 /// What is noted in a mark after its first line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Note {
-    /// The command has to be killed, because this path kept changing.
+    /// The supervisor must kill the command, because this path kept changing.
     Kill(RawPath),
-    /// Another file is at this path than the one that was mounted before the command started.
+    /// The file at this path is not the file that was mounted before the command started.
     Replaced(RawPath),
-    /// This path was restored. The process that removes the mark reports it.
+    /// eyelet restored this path. The process that removes the mark reports the change.
     Reverted(Reverted),
 }
 

@@ -50,7 +50,7 @@ struct Rule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum RuleHost {
     Name(String),
-    /// With the leading dot.
+    /// All names that end with this suffix, which begins with a dot.
     Below(String),
     Address(IpAddr),
 }
