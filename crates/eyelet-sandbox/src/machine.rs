@@ -141,7 +141,7 @@ const SECOND_TIER_GAPS: &[(&str, bool)] = &[
     ),
 ];
 
-const ALLOW_NAMESPACES: &str = "To run commands in the first tier, which does not have the gaps of the second, \
+const ALLOW_NAMESPACES: &str = "To run commands in the first tier, which has none of the gaps of the second tier, \
      allow unprivileged user namespaces. On Ubuntu, install an AppArmor \
      profile with `userns,` for the program, or run `sudo sysctl \
      kernel.apparmor_restrict_unprivileged_userns=0` to allow them for all programs. \

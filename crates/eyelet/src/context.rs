@@ -340,8 +340,8 @@ impl TurnContext {
         let is_free = self.sandbox == SandboxPolicy::Full;
         // Without namespaces, a command has no sockets at all.
         match is_free || self.settings.as_ref().is_some_and(has_network) {
-            true => " Its ports are the machine's.",
-            false => " Only commands of this session reach its ports.",
+            true => " Its ports are open on this machine.",
+            false => " Only commands of this session can reach its ports.",
         }
     }
 

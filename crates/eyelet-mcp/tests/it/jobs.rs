@@ -240,8 +240,10 @@ fn progress_carries_the_last_line_of_output() {
 #[test]
 fn the_description_of_background_says_who_reaches_the_ports_of_a_job() {
     let tree = tree();
-    let (session, machine) =
-        ("Only commands of this session reach its ports.", "Its ports are the machine's.");
+    let (session, machine) = (
+        "Only commands of this session can reach its ports.",
+        "Its ports are open on this machine.",
+    );
     for (flags, expected) in [
         (&[][..], session),
         (&["--sandbox", "read-only"], session),

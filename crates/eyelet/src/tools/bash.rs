@@ -116,8 +116,8 @@ impl Tool for Bash {
         ToolDefinition::new("bash", format!(
                 "Runs a command with bash -c and returns its exit code, stdout and stderr. Shows at \
                  most {MAX_STREAM_BYTES} bytes of each stream (keep selects which part); longer \
-                 output is saved to a file that read can show. There is no input and no terminal, and \
-                 all processes are killed when the command ends or reaches timeout_secs. To list, search or read \
+                 output is saved to a file that read can show. A command has no input or terminal; all \
+                 its processes are killed when it ends or reaches timeout_secs. To list, search or read \
                  files, use the other tools."
             ))
         .with_title("Run a command")
