@@ -105,10 +105,10 @@ pub const SERVER: &[Limit] = &[
     .beyond(WAITS),
     Limit::new("concurrent `read` calls", MAX_READS as u64, "calls").beyond(WAITS),
     Limit::new("running jobs of a session", MAX_JOBS as u64, "jobs")
-        .beyond("fails with `busy`; stop one with `jobs`"),
+        .beyond("fails with `busy`; stop a job with `jobs`"),
     Limit::new("running jobs of all sessions", MAX_JOBS_OF_ALL_SESSIONS as u64, "jobs")
         .beyond("fails with `busy`; retry later"),
-    Limit::new("`jobs` calls that wait", MAX_JOB_WAITS as u64, "calls")
+    Limit::new("`jobs` calls that wait for a job", MAX_JOB_WAITS as u64, "calls")
         .beyond("fails with `busy`; retry without `wait_secs`"),
     Limit::new("waiting calls of each kind, per session", MAX_QUEUE as u64, "calls").beyond(BUSY),
     Limit::new("waiting calls of each kind, all sessions", MAX_QUEUE_OF_ALL as u64, "calls")

@@ -255,8 +255,8 @@ fn limits() -> Vec<Limit> {
             .beyond("the command is killed; its output so far is returned, `timed_out` is true"),
         Limit::new("maximum of `timeout_secs`", MAX_TIMEOUT_SECS, "seconds")
             .beyond("reduced to this value"),
-        Limit::new("time of a background job", MAX_JOB_SECS, "seconds")
-            .beyond("the job is killed; its output stays"),
+        Limit::new("run time of a background job", MAX_JOB_SECS, "seconds")
+            .beyond("the job is killed; its output stays available"),
         Limit::new("time until a call with `background` returns", BACKGROUND_WAIT_SECS, "seconds")
             .beyond("the command becomes a job"),
         Limit::new("length of `command`", MAX_COMMAND_BYTES as u64, "bytes")
@@ -266,7 +266,7 @@ fn limits() -> Vec<Limit> {
         Limit::new("all saved output of a session", MAX_SESSION_BYTES, "bytes")
             .beyond("the oldest files are removed"),
         Limit::new("age of output saved by the command line", MAX_AGE_SECS as u64 / 3600, "hours")
-            .beyond("removed at the next start"),
+            .beyond("removed when eyelet next runs"),
     ]
 }
 
