@@ -117,7 +117,7 @@ fn text(machine: &Machine, advice: &[String]) -> String {
                 Tier::Landlock => "Landlock, seccomp, no capabilities",
             };
             lines.push(format!(
-                "--sandbox read-only and workspace-write run commands in the {} sandbox tier: {means}.",
+                "--sandbox read-only and workspace-write run commands in the {} tier of the sandbox: {means}.",
                 name(tier)
             ));
             lines.push(blocked_mechanism(tier).to_owned());
