@@ -126,7 +126,8 @@ pub(crate) fn unconfined(
         .with_search_engine(flags.search_engine.unwrap_or_default()))
 }
 
-/// The variables of this process. If `HOME` is not usable, it is that of the user database.
+/// The variables of this process. If `HOME` is not usable, takes the home directory from the user
+/// database.
 fn environment() -> Environment {
     let home = home::all().into_iter().next().map(|home| ("HOME".into(), home.into()));
     env::vars_os().filter(|(name, _)| name != "HOME").chain(home).collect()

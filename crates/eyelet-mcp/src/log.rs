@@ -44,7 +44,7 @@ pub(crate) fn refused(status: u16, reason: &'static str) {
     warn!(status, reason, "refused");
 }
 
-/// The calls of a record cannot be written. `error` is that of the system.
+/// The server cannot write the record of a call. `error` is the system's error.
 pub(crate) fn record_failed(error: &std::io::Error) {
     warn!(%error, "cannot write the record of a call");
 }

@@ -31,7 +31,7 @@ struct Tool {
 type Values = Vec<(String, usize)>;
 type Counter = fn(&Tool) -> &AtomicU64;
 
-/// What the server does now.
+/// The current number of sessions, calls and jobs.
 pub(crate) struct Gauges {
     pub(crate) sessions: usize,
     pub(crate) lanes: [LaneState; 4],

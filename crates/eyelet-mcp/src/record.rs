@@ -79,7 +79,7 @@ pub struct CallRecord {
     pub refusals: Vec<String>,
 }
 
-/// What a call works on.
+/// The path and command of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) path: Option<String>,

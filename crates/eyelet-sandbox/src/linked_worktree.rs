@@ -38,7 +38,7 @@ pub fn linked_worktree(git_file: &Path) -> Option<LinkedWorktree> {
     Some(LinkedWorktree { own: place(&own)?, common: place(common)? })
 }
 
-/// Where a file of git points to, if no symlink is on the way.
+/// The path to which a file of git points, if the path contains no symlink.
 fn pointed(file: &Path) -> Option<PathBuf> {
     pointed_folder(file).ok().flatten().and_then(without_links)
 }

@@ -100,7 +100,7 @@ impl Machine {
         advice
     }
 
-    /// What to do about the missing features, if they leave no tier.
+    /// Advice on how to enable the missing features, if the machine can enforce no tier.
     fn missing(&self) -> Vec<&'static str> {
         let seccomp = (!self.has_seccomp).then_some(ENABLE_SECCOMP);
         let namespaces = self.namespaces_refused.is_some().then_some(ALLOW_NAMESPACES);
@@ -108,7 +108,7 @@ impl Machine {
         seccomp.into_iter().chain(namespaces).chain(self.landlock_advice()).chain(forks).collect()
     }
 
-    /// What to do if Landlock is missing or too old.
+    /// Advice for machines on which Landlock is missing or too old.
     fn landlock_advice(&self) -> Option<&'static str> {
         match self.landlock_abi {
             0 => Some(ENABLE_LANDLOCK),

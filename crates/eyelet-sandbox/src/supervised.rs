@@ -22,7 +22,7 @@ use crate::watch_handle::WatchHandles;
 /// How long the supervisor of a session's first command may take to create the session's network.
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a caller sends while the command runs.
+/// The byte with which a caller asks the supervisor to terminate the command.
 pub(crate) const TERMINATE: u8 = 0;
 pub(crate) const INTERRUPT: u8 = 1;
 

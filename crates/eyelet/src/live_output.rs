@@ -14,7 +14,7 @@ pub enum OutputKind {
 
 type Take = dyn Fn(OutputKind, &[u8]) -> usize + Send + Sync;
 
-/// What takes the output. It returns how many bytes it took.
+/// The function that takes the output. It returns how many bytes it took.
 #[derive(Clone)]
 pub(crate) struct LiveOutput(Arc<Take>);
 

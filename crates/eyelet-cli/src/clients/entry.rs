@@ -47,7 +47,7 @@ pub(crate) struct Change<'c> {
 /// The fields with which clients set environment variables. eyelet's own entries have none.
 const VARIABLE_FIELDS: [&str; 4] = ["env", "environment", "envs", "envFile"];
 
-/// The fields of an entry; `arguments` are those of the program.
+/// The fields of an entry; `arguments` are the arguments of the program.
 pub(crate) fn fields(
     client: &Client,
     name: &str,

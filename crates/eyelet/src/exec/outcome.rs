@@ -18,7 +18,7 @@ pub(crate) struct CommandOutcome {
     pub(crate) stopped_with: Option<i32>,
     /// How it was sandboxed, if it was.
     pub(crate) sandbox: Option<SandboxFacts>,
-    /// What the sandbox refused, as far as that was counted.
+    /// The refused actions that the kernel or the proxy counted.
     pub(crate) blocked: Vec<Blocked>,
     /// Changes to protected paths that were reverted.
     pub(crate) reverted: Vec<Reverted>,
@@ -38,7 +38,7 @@ pub(crate) enum CommandEnd {
     Killed(String),
 }
 
-/// What the sandbox refused, and what would allow it.
+/// The refused actions, and how to allow them.
 #[derive(Clone, Default)]
 pub(crate) struct Findings {
     pub(crate) entries: Vec<Blocked>,

@@ -1,11 +1,11 @@
-//! What the sandbox refused to a command, in words.
+//! The actions that the sandbox refused to a command, and their descriptions.
 
 use std::fmt;
 
 use crate::text::command_reply::{MAX_NOTE_BYTES, MAX_NOTED_PATH_BYTES};
 use crate::text::truncate;
 
-/// How many entries a report has at most; it counts the others.
+/// The maximum number of entries of a report. The report only counts further entries.
 pub(crate) const MAX_BLOCKED: usize = 5;
 /// The most bytes of one path or host in the header, if there is anything beside it.
 const MAX_NAME_BYTES: usize = 60;
@@ -86,7 +86,7 @@ impl Blocked {
         Blocked { action, certainty: Certainty::Probable, count: 1 }
     }
 
-    /// What was refused and how often.
+    /// Describes the refused action and how often it was refused.
     fn in_words(&self, max_name_bytes: usize) -> String {
         let name = |name: &String| truncate::middle(name.clone(), max_name_bytes);
         let what = match &self.action {

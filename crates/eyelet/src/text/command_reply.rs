@@ -103,7 +103,7 @@ impl StreamReport {
         withheld(&self.shown, self.total_bytes)
     }
 
-    /// What the text form shows: the part, the total bytes, the lines and the folded redraws.
+    /// The content of the text form: the part, the total bytes, the lines and the folded redraws.
     fn text_form(&self) -> (&Shown, u64, u64, u64) {
         match &self.folded {
             Some(folded) => (&folded.shown, folded.total_bytes, folded.lines, folded.redraws),
@@ -208,9 +208,9 @@ pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) ->
 /// Which files of saved output the header names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NamedFiles {
-    /// Those of streams of which the text does not show everything.
+    /// The files of streams that the text does not show completely.
     IfTruncated,
-    /// Those of both streams: a job continues to write to them.
+    /// The files of both streams, because a job continues to write to them.
     Always,
 }
 

@@ -139,7 +139,8 @@ impl ListingPage {
         self
     }
 
-    /// How many more entries to find: those of the page, and one to know whether more follow.
+    /// How many more entries to find: the entries of the page, and one more to know whether more
+    /// follow.
     pub(crate) fn wanted(&self) -> usize {
         self.skip.saturating_add(self.take).saturating_add(1).saturating_sub(self.seen)
     }

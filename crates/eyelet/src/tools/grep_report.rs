@@ -324,7 +324,7 @@ impl MatchPage {
     }
 }
 
-/// What an empty result is based on: `[searched 5,310 files; skipped 12 binary, 3 unreadable]`.
+/// The basis of an empty result: `[searched 5,310 files; skipped 12 binary, 3 unreadable]`.
 pub(super) fn searched_line(searched: u64, skipped: &SkippedFiles) -> String {
     let SkippedFiles { binary, unreadable, ignored, not_utf8, line_too_long } = *skipped;
     let parts = [

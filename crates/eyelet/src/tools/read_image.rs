@@ -1,4 +1,4 @@
-//! `read` of an image: what is sent, and how it differs from the file.
+//! The result of `read` for an image: the image as sent, and its differences from the file.
 
 use serde::Serialize;
 
@@ -48,7 +48,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// One line that says what is shown of which image.
+    /// The header line: the image, and the part of it that is shown.
     pub(super) fn header(&self) -> String {
         let path = escape::text(&self.path);
         let (width, height) = self.size;

@@ -13,7 +13,7 @@ pub const MAX_LINE_LENGTH: usize = 500;
 /// How many bytes of a binary file the text form shows.
 pub(super) const MAX_DUMP_BYTES: usize = 512;
 
-/// What the header says about a file to which another process is still writing.
+/// The note in the header for a file to which another process is still writing.
 pub(crate) const STILL_GROWING: &str = "still growing";
 
 /// A page of lines of a file, as `read` returns it.

@@ -33,7 +33,7 @@ struct Scan {
     found: Denied,
 }
 
-/// What has to be hidden from commands.
+/// The paths to hide from commands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Denied {
     /// The paths that the globs match.

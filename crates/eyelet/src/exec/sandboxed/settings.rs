@@ -153,7 +153,7 @@ impl SandboxSettings {
         }
     }
 
-    /// What commands can reach over the network, in words. None if nothing.
+    /// Describes the hosts that commands can reach over the network. `None` if they can reach none.
     pub(crate) fn network_in_words(&self) -> Option<String> {
         match (self.network, &self.session_network.hosts) {
             (_, Some(hosts)) => Some(format!("with network access only to {}", hosts.in_words())),

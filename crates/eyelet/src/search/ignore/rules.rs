@@ -100,7 +100,7 @@ enum Verdict {
 pub(crate) enum SkipReason {
     /// An ignore rule excludes it.
     Ignored,
-    /// It is hidden, or `include` leaves it out.
+    /// The entry is hidden, or `include` does not match it.
     Other,
 }
 

@@ -24,7 +24,7 @@ const DRAIN_TIME: Duration = Duration::from_secs(1);
 /// The most bytes of a host in messages.
 const MAX_SHOWN_BYTES: usize = 100;
 
-/// What all connections of a session share.
+/// The state that all connections of a session share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) hosts: AllowedHosts,
