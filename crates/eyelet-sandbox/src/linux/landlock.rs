@@ -206,7 +206,7 @@ impl Rules<'_> {
     }
 }
 
-/// What commands can read.
+/// The paths that commands can read.
 struct Readable {
     /// Files and directories with everything in them.
     paths: Vec<PathBuf>,
