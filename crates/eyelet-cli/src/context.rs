@@ -102,7 +102,9 @@ fn allowed_hosts(
         return Ok(None);
     }
     if flags.network {
-        return Err(Failure::usage("--network allows every host; remove --network or --allow-host"));
+        return Err(Failure::usage(
+            "--network allows every host; remove --network or --allow-host",
+        ));
     }
     if policy == SandboxPolicy::Full {
         return Err(Failure::usage(

@@ -153,8 +153,7 @@ const ENABLE_LANDLOCK: &str = "To enable Landlock, use Linux 6.2 or later, add `
      landlock system calls in its seccomp profile.";
 const NEWER_LANDLOCK: &str = "To use Landlock, upgrade to Linux 6.2 or later.";
 const ENABLE_SECCOMP: &str = "To enable seccomp, use a kernel with CONFIG_SECCOMP_FILTER=y.";
-const BLOCK_SIGNALS: &str =
-    "To prevent commands from signalling other processes, upgrade to Linux 6.12 or later, or allow namespaces.";
+const BLOCK_SIGNALS: &str = "To prevent commands from signalling other processes, upgrade to Linux 6.12 or later, or allow namespaces.";
 const LIMIT_FORKS: &str = "To limit fork bombs, run eyelet as an ordinary user, or upgrade to Linux 6.14 or \
      later and allow namespaces.";
 const NOT_AS_ROOT: &str =

@@ -121,8 +121,10 @@ fn cwd_must_be_a_directory_inside_the_roots() {
         .assert_eq(&reported);
     let rootless = free.with_path_scope(PathScope::Roots);
     let reported = text(&tree, &rootless, &json!({ "command": "pwd" }));
-    expect!["cwd `/repo` is not accessible: no roots are configured; add a root that contains the path"]
-        .assert_eq(&reported);
+    expect![
+        "cwd `/repo` is not accessible: no roots are configured; add a root that contains the path"
+    ]
+    .assert_eq(&reported);
 }
 
 /// The replies under the policies that need a supervisor, and under `off`.

@@ -201,8 +201,7 @@ fn arguments_that_exclude_each_other_are_refused() {
 fn without_a_session_jobs_are_refused() {
     let tree = TempTree::new("");
     let turn = bash::turn(&tree);
-    let refused =
-        "background jobs are not available: a job belongs to a session, and this call has no session";
+    let refused = "background jobs are not available: a job belongs to a session, and this call has no session";
     for arguments in [
         json!({"command": "touch made", "background": true}),
         json!({"command": "touch made", "on_timeout": "background"}),
