@@ -27,8 +27,8 @@ pub(crate) fn advice(program: &Path) -> Vec<String> {
         DIRECTORIES.iter().any(|directory| program.parent() == Some(Path::new(directory)));
     let program = program.display();
     let copy = format!(
-        "AppArmor restricts user namespaces. Its profile for eyelet applies only to a program in /usr/bin or \
-         /usr/local/bin, so install eyelet there: `sudo install '{program}' /usr/local/bin/eyelet`. Then run \
+        "AppArmor restricts user namespaces. The AppArmor profile for eyelet applies only to a program in /usr/bin \
+         or /usr/local/bin, so install eyelet there: `sudo install '{program}' /usr/local/bin/eyelet`. Then run \
          `eyelet setup` again for your clients."
     );
     let lines = PROFILE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));

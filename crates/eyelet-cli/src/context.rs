@@ -102,7 +102,9 @@ fn allowed_hosts(
         return Ok(None);
     }
     if flags.network {
-        return Err(Failure::usage("--network allows every host; remove it or --allow-host"));
+        return Err(Failure::usage(
+            "--network allows every host; remove --network or --allow-host",
+        ));
     }
     if policy == SandboxPolicy::Full {
         return Err(Failure::usage(
@@ -126,7 +128,8 @@ pub(crate) fn unconfined(
         .with_search_engine(flags.search_engine.unwrap_or_default()))
 }
 
-/// The variables of this process. If `HOME` is not usable, it is that of the user database.
+/// The variables of this process. If `HOME` is not usable, takes the home directory from the user
+/// database.
 fn environment() -> Environment {
     let home = home::all().into_iter().next().map(|home| ("HOME".into(), home.into()));
     env::vars_os().filter(|(name, _)| name != "HOME").chain(home).collect()

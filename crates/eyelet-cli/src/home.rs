@@ -51,7 +51,8 @@ impl Home {
     }
 }
 
-/// The home directories of this user: `$HOME`, and that of the user database, which `ssh` and others use.
+/// The home directories of this user: `$HOME`, and the home directory in the user database, which
+/// `ssh` and other programs use.
 pub(crate) fn all() -> Vec<PathBuf> {
     let user = nix::unistd::User::from_uid(nix::unistd::geteuid());
     let own = user.ok().flatten().map(|user| user.dir).filter(|path| path.is_absolute());

@@ -1,4 +1,4 @@
-//! What the property tests of this repository reach. It may change in any release.
+//! Internal functions for the property tests of this repository. They may change in any release.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub struct ClientFile {
 const NAME: &str = "eyelet";
 
 impl ClientFile {
-    /// Every client's files.
+    /// Returns the config files of all clients.
     pub fn all() -> Vec<Self> {
         let scopes = [Scope::Project, Scope::User];
         let files =
@@ -23,12 +23,12 @@ impl ClientFile {
         files.collect()
     }
 
-    /// The key of the servers.
+    /// Returns the key under which the config file lists servers.
     pub fn servers(self) -> &'static str {
         self.client.servers
     }
 
-    /// The content of a file as JSON.
+    /// Parses the text of a config file and returns its content as JSON.
     ///
     /// # Errors
     /// Fails if the file is invalid.
@@ -36,7 +36,8 @@ impl ClientFile {
         self.client.format.read(text)
     }
 
-    /// The file with eyelet's entry; `None` if it has the entry.
+    /// Adds eyelet's entry to the text of a config file and returns the new text. Returns `None` if
+    /// the text already contains the entry.
     ///
     /// # Errors
     /// Fails if the file is invalid, or has a layout that eyelet does not edit.
@@ -47,7 +48,7 @@ impl ClientFile {
         Ok(format.merge(text, self.scope, servers, NAME, &fields)?.text)
     }
 
-    /// The file without eyelet's entry.
+    /// Removes eyelet's entry from the text of a config file and returns the new text.
     ///
     /// # Errors
     /// Fails if the file is invalid, or has a layout that eyelet does not edit.

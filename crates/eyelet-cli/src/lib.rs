@@ -1,11 +1,13 @@
-//! The command `eyelet`: the tools for programs (`call`), for people (`list-dir`, `grep-files`, `read`,
-//! `bash`) and for agents (`mcp`), and commands that describe and set them up.
+//! The command `eyelet`. It runs the tools for programs (`call`), for people (such as `list-dir`,
+//! `grep-files`, `read` and `bash`) and for agents (`mcp`). Other subcommands describe the tools
+//! and set up clients.
 //!
-//! `parse` parses the command line (`flags`, with defaults from `config`). Each file in `commands` runs
-//! one subcommand: it builds a `TurnContext` (`context`), calls the router and prints the answer
-//! (`print`). Nothing here knows how a tool works.
+//! `parse` parses the command line (`flags`, with defaults from `config`). Each file in `commands`
+//! runs one subcommand: it builds a `TurnContext` (`context`), calls the router and prints the
+//! answer (`print`). No module of this crate depends on how a tool works.
 //!
-//! This is a library so that the property tests of the repository can link it. It has no API.
+//! This crate is also a library, so that the property tests of the repository can link it. The
+//! library has no API for other programs.
 
 mod apparmor;
 mod changes;

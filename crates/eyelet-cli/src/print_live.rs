@@ -211,7 +211,7 @@ impl State {
     }
 }
 
-/// The text of `started` and `bytes`. What may be the start of a character stays in `started`.
+/// Decodes `started` and `bytes` as text. An incomplete character at the end stays in `started`.
 fn decoded(started: &mut Vec<u8>, bytes: &[u8]) -> String {
     started.extend_from_slice(bytes);
     let all = std::mem::take(started);
@@ -236,7 +236,7 @@ fn is_ready(kind: OutputKind, wait: PollTimeout) -> bool {
     !state_of(kind, PollFlags::POLLOUT, wait).is_empty()
 }
 
-/// Whether nobody can read what is written.
+/// Whether no process can read the output any more.
 fn is_gone(kind: OutputKind) -> bool {
     let state = state_of(kind, PollFlags::empty(), PollTimeout::ZERO);
     state.intersects(PollFlags::POLLERR | PollFlags::POLLHUP)

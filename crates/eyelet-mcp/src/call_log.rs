@@ -12,7 +12,7 @@ use crate::log;
 use crate::record::{CallRecord, Target};
 use crate::server::Server;
 
-/// What is known about a call when it starts.
+/// The facts about a call that are known when the call starts.
 pub(crate) struct CallLog {
     server: Arc<Server>,
     session: SessionNumber,

@@ -1,4 +1,5 @@
-//! What a call did, in numbers: the source of its log line, its record and its metrics.
+//! The numbers of a finished call. The log line, the record and the metrics of the call use these
+//! numbers.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! What is known about certain clients: the size of replies and the duration of calls that they accept.
+//! The limits of known clients: the size of replies and the duration of calls that each client
+//! accepts.
 
 use std::time::{Duration, Instant};
 
@@ -21,8 +22,8 @@ const CODEX_OTHER_MODEL_BYTES: usize = 11_500;
 /// The limit for clients that were not measured.
 const OTHER_CLIENT_BYTES: usize = 20_000;
 
-/// The name of Claude Desktop. It drops the replies of calls that take more than 240 seconds, and has no setting
-/// for it.
+/// The name of Claude Desktop. Claude Desktop drops the replies of calls that take more than 240
+/// seconds, and no setting changes this.
 const CLAUDE_DESKTOP: &str = "claude-ai";
 const CLAUDE_DESKTOP_CALL: Duration = Duration::from_secs(230);
 
@@ -44,7 +45,8 @@ fn client_name(context: &RequestContext<RoleServer>) -> Option<String> {
     context.client_info().map(|client| client.name)
 }
 
-/// Codex has a limit per model. It names the model in each call, in an object or in a string of JSON.
+/// Codex has a limit per model. Codex names the model in each call, in an object or in a string of
+/// JSON.
 fn codex_bytes(metadata: Option<&Value>) -> usize {
     let parsed = match metadata {
         Some(Value::String(text)) => serde_json::from_str(text).ok(),

@@ -10,7 +10,7 @@ pub fn error_text(error: &ToolError) -> String {
     }
 }
 
-/// Renders a hint with the flag to restart with.
+/// Renders a hint with the flag that the user can restart eyelet with.
 pub fn hint_text(hint: &Hint) -> String {
     let text = match hint {
         Hint::AddRoot => "restart with --root DIR",

@@ -1,4 +1,5 @@
-//! The recent events of HTTP streams, so that a client that lost its connection gets what it missed.
+//! Stores the recent events of HTTP streams. A client that lost its connection can get the events
+//! that it missed.
 //!
 //! A client that reconnects sends the ID of the last event that it received, and gets the later events of the same
 //! stream. `rmcp` alone forgets an answer once it is sent, even if the connection is gone.

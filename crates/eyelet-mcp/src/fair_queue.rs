@@ -1,4 +1,5 @@
-//! The waiting calls of one kind. Sessions take turns, so that one with many calls does not delay another.
+//! The waiting calls of one kind. Sessions take turns, so a session with many calls does not delay
+//! another session.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -22,7 +22,7 @@ use tokio_stream::{Stream, StreamExt as _};
 
 use crate::event_memory::{EventMemory, is_answer};
 
-/// How long a session may be idle. Its saved output ends with it.
+/// How long a session may be idle. The saved output of a session is removed with the session.
 const MAX_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often to look for sessions that were idle for too long.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
@@ -178,7 +178,8 @@ impl HttpSessions {
     }
 }
 
-/// As `LocalSessionManager`, but a stream can only be continued by the session to which it belongs.
+/// Works like `LocalSessionManager`, but only the session to which a stream belongs can continue
+/// the stream.
 impl SessionManager for HttpSessions {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;

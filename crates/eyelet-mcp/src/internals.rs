@@ -1,5 +1,5 @@
-//! What eyelet's own property tests reach below the public API. Not part of it: everything here may change in any
-//! release.
+//! Internal functions for eyelet's own property tests. They are not part of the public API and may
+//! change in any release.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ use crate::thread_pool::Sharing;
 /// A request that has no answer after this time gets none.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The lines of a stream that arrives in chunks; `None` for a line above the limit.
+/// Splits a stream that arrives in chunks into lines. A line above the size limit becomes `None`.
 pub fn lines<'c>(chunks: impl IntoIterator<Item = &'c [u8]>) -> Vec<Option<Vec<u8>>> {
     let mut lines = Vec::new();
     let mut take = |line: Line<'_>| match line {
@@ -36,20 +36,20 @@ pub fn lines<'c>(chunks: impl IntoIterator<Item = &'c [u8]>) -> Vec<Option<Vec<u
     lines
 }
 
-/// What the server makes of a line.
+/// The result of parsing a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// A request, with its id as JSON and, of a `tools/call`, the text of its arguments.
+    /// A request: its id as JSON and, if it is a `tools/call`, the text of its arguments.
     Request(String, Option<String>),
-    /// Another message.
+    /// A valid message that is not a request.
     Message,
-    /// The answer to a line that is not a message.
+    /// The line is not a valid message. The server answers with this text.
     Refused(String),
-    /// Needs no answer.
+    /// The line needs no answer.
     Nothing,
 }
 
-/// Parses a line; `None` stands for one above the limit.
+/// Parses a line. `None` stands for a line above the size limit.
 pub fn parse(line: Option<&[u8]>) -> Parsed {
     match message::parse(line.map_or(Line::TooLong, Line::Whole)) {
         Incoming::Message(message) => parsed(*message),
@@ -70,19 +70,19 @@ fn parsed(mut message: ClientJsonRpcMessage) -> Parsed {
     }
 }
 
-/// A server for one client after the other, over files instead of stdin and stdout.
+/// A server that serves one client after another, over files instead of stdin and stdout.
 pub struct FileServer {
     server: Arc<Server>,
 }
 
 impl FileServer {
-    /// Starts a server.
+    /// Creates a server with these options and tools.
     pub fn new(options: Options, router: ToolRouter) -> Self {
         FileServer { server: Arc::new(Server::new(options, router, Sharing::ManySessions)) }
     }
 
-    /// Serves a client until its input has ended and every request is answered. Returns false if one stays without
-    /// an answer.
+    /// Serves a client until its input has ended and every request is answered. Returns false if a
+    /// request gets no answer.
     ///
     /// # Errors
     /// Fails if the runtime cannot be created.

@@ -11,15 +11,17 @@
 //! 3. `call_task` runs the tool on a thread of `thread_pool` and renders the reply.
 //! 4. `stdio_transport` writes the reply to stdout.
 //!
-//! `serve_stdio` starts and stops this. Over HTTP, `serve_http` replaces it and `stdio_transport`, `token` holds
-//! the bearer token, and `metrics` counts calls. `server` holds the state of all sessions and runs until
-//! a signal. No module here knows how a tool works.
+//! `serve_stdio` starts and stops these parts. Over HTTP, `serve_http` replaces `serve_stdio` and
+//! `stdio_transport`, `token` holds the bearer token, and `metrics` counts calls. `server` holds
+//! the state of all sessions and runs until it receives a signal. No module of this crate depends
+//! on how a tool works.
 //!
 //! # Logs and records
 //!
-//! The server emits `tracing` events: one per session, call, refused request and shutdown. They have numbers, names
-//! of tools and error codes, but no contents, arguments or secrets. A host that wants them installs a subscriber.
-//! [`Options::record`] appends one line of JSON per call to a file ([`CallRecord`]).
+//! The server emits `tracing` events: one per session, call, refused request and shutdown. The
+//! events contain numbers, names of tools and error codes, but no contents, arguments or secrets.
+//! To receive the events, a host installs a `tracing` subscriber. [`Options::record`] appends one
+//! line of JSON per call to a file ([`CallRecord`]).
 
 mod call_log;
 mod call_summary;

@@ -1,6 +1,7 @@
-//! The lines of the log. They never have contents, arguments or secrets: everything that is logged stands here.
+//! The lines of the log. The lines never contain contents, arguments or secrets. All log lines are
+//! defined in this file.
 //!
-//! They are `tracing` events; the host decides whether and how they are written.
+//! The lines are `tracing` events; the host decides whether and where to write them.
 
 use tracing::{info, warn};
 
@@ -28,8 +29,9 @@ pub(crate) fn call(call: &CallSummary<'_>, trace_id: Option<&str>) {
     );
 }
 
-/// The target of the events that say that a protected path was restored. Hosts should show them even if they show
-/// no other events: the change may have been the user's.
+/// The `tracing` target of the events that report a restored protected path. A host should show
+/// these events even if it shows no others, because the user may have made the change that was
+/// reverted.
 pub const RESTORED_TARGET: &str = "eyelet_mcp::restored";
 
 /// The sandbox restored a protected path, as these words say.
@@ -42,7 +44,7 @@ pub(crate) fn refused(status: u16, reason: &'static str) {
     warn!(status, reason, "refused");
 }
 
-/// The calls of a record cannot be written. `error` is that of the system.
+/// The server cannot write the record of a call. `error` is the system's error.
 pub(crate) fn record_failed(error: &std::io::Error) {
     warn!(%error, "cannot write the record of a call");
 }

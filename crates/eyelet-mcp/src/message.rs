@@ -19,7 +19,7 @@ const MAX_LINE_BYTES: usize = eyelet::limits::MAX_ARGUMENT_BYTES;
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line<'l> {
-    /// Without its newline.
+    /// A complete line, without its newline.
     Whole(&'l [u8]),
     /// The line exceeded the limit; its bytes were discarded.
     TooLong,
@@ -75,11 +75,11 @@ impl LineDecoder {
 
 /// The result of parsing a line.
 pub(crate) enum Incoming {
-    /// A message. A `tools/call` request has [`RawArguments`] instead of parsed ones.
+    /// A message. A `tools/call` request has [`RawArguments`] instead of parsed arguments.
     Message(Box<ClientJsonRpcMessage>),
-    /// Not a message; this line answers it.
+    /// The line is not a valid message. This text is the answer.
     Refused(String),
-    /// Needs no answer.
+    /// The line needs no answer.
     Nothing,
 }
 

@@ -1,4 +1,5 @@
-//! Counters and latencies per tool, and what the server does now, in the Prometheus text format.
+//! Counters and latencies per tool, and the current number of sessions, calls and jobs, in the
+//! Prometheus text format.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +31,7 @@ struct Tool {
 type Values = Vec<(String, usize)>;
 type Counter = fn(&Tool) -> &AtomicU64;
 
-/// What the server does now.
+/// The current number of sessions, calls and jobs.
 pub(crate) struct Gauges {
     pub(crate) sessions: usize,
     pub(crate) lanes: [LaneState; 4],
@@ -67,13 +68,13 @@ impl Metrics {
         let counters: [(&str, &str, Counter); 5] = [
             ("calls", "Number of tool calls.", |tool| &tool.calls),
             ("errors", "Number of tool calls that returned an error.", |tool| &tool.errors),
-            ("shown_bytes", "Bytes in replies.", |tool| &tool.shown),
+            ("shown_bytes", "Bytes of text in replies.", |tool| &tool.shown),
             ("withheld_bytes", "Bytes of tool output that replies did not include.", |tool| {
                 &tool.withheld
             }),
             (
                 "sandbox_refusals",
-                "Number of accesses by commands that the sandbox refused.",
+                "Number of actions of commands that the sandbox refused or undid.",
                 |tool| &tool.refusals,
             ),
         ];
@@ -120,10 +121,18 @@ impl Gauges {
                 "The version of eyelet.",
                 vec![(format!("{{version=\"{version}\"}}"), 1)],
             ),
-            ("sessions", "Number of sessions.", vec![(String::new(), self.sessions)]),
-            ("queued_calls", "Number of calls that wait for a thread.", lane(|lane| lane.waiting)),
-            ("running_calls", "Number of calls that run.", lane(|lane| lane.running)),
-            ("running_jobs", "Number of jobs that run.", vec![(String::new(), self.running_jobs)]),
+            ("sessions", "Number of open sessions.", vec![(String::new(), self.sessions)]),
+            (
+                "queued_calls",
+                "Number of tool calls that wait for a free thread.",
+                lane(|lane| lane.waiting),
+            ),
+            ("running_calls", "Number of tool calls that are running.", lane(|lane| lane.running)),
+            (
+                "running_jobs",
+                "Number of background jobs that are running.",
+                vec![(String::new(), self.running_jobs)],
+            ),
         ];
         for (name, help, values) in gauges {
             let _ = writeln!(text, "# HELP eyelet_{name} {help}\n# TYPE eyelet_{name} gauge");

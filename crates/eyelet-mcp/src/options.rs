@@ -12,30 +12,33 @@ use crate::record::Record;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The context of every call, without roots. Every session gets a store for saved output and a temp
-    /// directory of its own, like those of this context.
+    /// The context of every call, without roots. Every session gets its own store for saved output
+    /// and its own temp directory, with the settings of this context.
     pub turn: TurnContext,
-    /// The roots that the operator chose. If there are any, the client is not asked for its roots.
+    /// The roots that the operator chose. If the operator chose roots, the server does not ask the
+    /// client for its roots.
     pub roots: Vec<Arc<Root>>,
-    /// The root if neither the operator nor the client names one.
+    /// The root of a session if neither the operator nor the client chooses a root.
     pub default_root: Option<Arc<Root>>,
-    /// The deny globs in the deny list of `turn`. Relative ones also apply below the client's roots.
+    /// The deny globs in the deny list of `turn`. The server also applies the relative globs below
+    /// the client's roots.
     pub denied_globs: Vec<String>,
-    /// Whether tools that take a path are confined to the roots.
+    /// Whether the roots confine the tools that take a path.
     pub path_scope: PathScope,
-    /// Where the working directory comes from.
+    /// The origin of the working directory: the user set it, or the process inherited it.
     pub working_directory: WorkingDirectory,
-    /// The format of replies.
+    /// The format of replies: text or JSON.
     pub reply: ReplyForm,
     /// The maximum size of a text reply in bytes. If it is `None`, the limit depends on the client.
     pub reply_bytes: Option<usize>,
-    /// The file to which calls are recorded.
+    /// The file to which the server records calls. `None` records nothing.
     pub record: Option<Record>,
 }
 
 impl Options {
-    /// Options for a server without roots. The working directory of `turn` is inherited, tools that take a
-    /// path are confined to the roots, and replies are text.
+    /// Options for a server without roots. The options treat the working directory of `turn` as
+    /// [`WorkingDirectory::Inherited`], confine tools that take a path to the roots, and make
+    /// replies plain text.
     pub fn new(turn: TurnContext) -> Self {
         Options {
             turn,
@@ -51,38 +54,39 @@ impl Options {
     }
 }
 
-/// Where the working directory comes from.
+/// The origin of the working directory: the user set it, or the process inherited it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkingDirectory {
-    /// The user set it. It stays the same for any roots.
+    /// The user set the working directory. The server uses this directory, whatever the roots are.
     Explicit,
-    /// The process inherited it. If it is outside the roots, the first root replaces it.
+    /// The process inherited the working directory. If this directory is outside the roots, the
+    /// server uses the first root instead.
     Inherited,
 }
 
-/// The format of replies.
+/// The format of replies: text or JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyForm {
-    /// Text for a model, within the client's size limit.
+    /// Plain text for a model, within the client's size limit.
     #[default]
     Text,
-    /// The JSON envelope as text, for hosts that parse it.
+    /// The JSON envelope in a text block, for hosts that parse JSON.
     Envelope,
-    /// The JSON envelope as structured content, for programs.
+    /// The JSON envelope in the structured content of MCP, for programs.
     Structured,
 }
 
 impl ReplyForm {
-    /// Every form.
+    /// All reply forms.
     pub const ALL: &'static [ReplyForm] =
         &[ReplyForm::Text, ReplyForm::Envelope, ReplyForm::Structured];
 
-    /// The name of each form, in the order of `ALL`.
+    /// The names of all reply forms, in the order of `ALL`.
     pub const NAMES: &'static [&'static str] =
         &[ReplyForm::Text.as_str(), ReplyForm::Envelope.as_str(), ReplyForm::Structured.as_str()];
 
-    /// The name of this form. `Display` writes it, and `FromStr` parses it.
+    /// Returns the name of this form. `Display` writes this name, and `FromStr` parses it.
     pub const fn as_str(self) -> &'static str {
         match self {
             ReplyForm::Text => "text",

@@ -27,53 +27,59 @@ const PIXELS_PER_TOKEN: u64 = 750;
 
 const NOT_REGULAR: &str = "it is not a regular file";
 
-/// One line of the record. It never has contents of files or output.
+/// One line of the record: one tool call. The line never contains the content of files or the
+/// output of commands.
 ///
-/// Readers must ignore fields that they do not know; fields are only added.
+/// Readers must ignore fields that they do not know, because later versions may add fields. No
+/// version removes a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct CallRecord {
-    /// When the call began, in RFC 3339, UTC.
+    /// The time at which the call began, in UTC and in the format of RFC 3339.
     pub time: String,
     /// The process ID of the server.
     pub server: u32,
-    /// The number of the session in this server, from 1; 0 for requests that belong to no session.
+    /// The number of the session in this server, counting from 1. It is 0 for requests that belong
+    /// to no session.
     pub session: u64,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// The absolute path of the file or directory; of `bash`, the working directory.
+    /// The absolute path of the file or directory that the call used. For `bash`, the working
+    /// directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The command.
+    /// The command that `bash` ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The first and the last line, entry, file or match in the reply.
+    /// The numbers of the first and the last line, entry, file or match in the reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
-    /// How many matches or files of a search are in the reply.
+    /// How many matches or files of a search the reply shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<u64>,
-    /// Bytes of text in the reply.
+    /// The number of bytes of text in the reply.
     pub shown: u64,
-    /// Bytes that the reply does not show, as far as the tool knows.
+    /// The number of bytes of the result that the reply does not show, as far as the tool knows.
     pub withheld: u64,
-    /// How many tokens the reply is likely to cost: a quarter of `shown`, and one per 750 pixels of an image.
+    /// How many tokens the reply is likely to cost: one token per four bytes of `shown`, and one
+    /// per 750 pixels of an image.
     pub tokens: u64,
-    /// The duration in milliseconds, with the time in the queue.
+    /// The duration of the call in milliseconds, including the time in the queue.
     pub ms: u64,
-    /// The exit code of a command.
+    /// The exit code of the command that `bash` ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The error code, if the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What the sandbox refused to the command, and which protected paths it restored.
+    /// The actions that the sandbox refused to the command, and the protected paths that the
+    /// sandbox restored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refusals: Vec<String>,
 }
 
-/// What a call works on.
+/// The path and command of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) path: Option<String>,
@@ -135,7 +141,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Creates the file if it does not exist; then only its owner can read it.
+    /// Opens the file. If the file does not exist, creates it so that only its owner can read it.
     ///
     /// # Errors
     /// Fails if the file cannot be written, is not a regular file, or other users have access to it.

@@ -51,16 +51,18 @@ const WANTED_DESCRIPTORS: u64 = 4096;
 /// How long to wait before accepting again after a failure, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// The socket of an HTTP server, and who may connect.
+/// The socket of an HTTP server, and the rules for the requests that it accepts.
 #[derive(Debug)]
 pub struct Http {
-    /// The socket to listen on.
+    /// The socket on which the server listens.
     pub listener: TcpListener,
-    /// The token that every request must carry.
+    /// The bearer token that every request must carry.
     pub token: Token,
     /// The origins of web pages that may send requests, such as `http://localhost:3000`.
     pub origins: Vec<String>,
-    /// The names of this machine, besides `localhost` and its addresses, such as that of a reverse proxy.
+    /// Further names of this machine that the `Host` header of a request may contain, such as the
+    /// name of a reverse proxy. The server always accepts `localhost` and the addresses at which it
+    /// can be reached.
     pub hosts: Vec<String>,
 }
 
@@ -167,8 +169,8 @@ impl Gateway {
         if !self.is_own_host(headers.get(HOST)) {
             return refuse(
                 StatusCode::FORBIDDEN,
-                "forbidden: the Host header does not name this machine; use localhost or its IP address, or \
-                 restart with --http-host NAME",
+                "forbidden: the Host header does not name this machine; use localhost or the IP address of the \
+                 server, or restart with --http-host NAME",
             );
         }
         let is_listed = |origin: &HeaderValue| {
@@ -312,7 +314,7 @@ impl Gateway {
 }
 
 impl Http {
-    /// The URL of the endpoint.
+    /// Returns the URL of the MCP endpoint.
     ///
     /// # Errors
     /// Fails if the system cannot report the socket's address.

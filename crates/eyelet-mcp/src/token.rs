@@ -67,7 +67,7 @@ impl Token {
         written.inspect_err(|_| drop(fs::remove_file(&new)))
     }
 
-    /// The token as text, to show to the person who starts the server.
+    /// Returns the token as text, to show to the person who starts the server.
     pub fn reveal(&self) -> &str {
         &self.0
     }

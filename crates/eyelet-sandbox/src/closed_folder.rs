@@ -15,11 +15,11 @@ const ENTER: u32 = 0o100;
 #[cfg(target_os = "linux")]
 const SEARCH: u32 = 0o500;
 
-/// The folder of this user that denies access to `path`, which may be the folder itself. Call it after the system has
-/// refused access.
+/// Returns the folder of this user that denies access to `path`; this may be `path` itself. Call
+/// this function after the system has refused access to `path`.
 ///
-/// A command may have closed this folder, and can open it again. If another user owns the folder, a command can do
-/// neither, so this returns `None`.
+/// A command may have removed access to this folder, and could restore the access. If another user
+/// owns the folder, a command can do neither, so this function returns `None`.
 pub fn closed_folder(path: &Path) -> Option<PathBuf> {
     // A command may change a mode in between. Without such a change, the second look finds the same.
     (0..2).find_map(|_| {
@@ -41,13 +41,13 @@ pub(crate) fn is_closed(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_dir() && found.mode() & SEARCH != SEARCH)
 }
 
-/// Whether the system refused access.
+/// Returns whether the system refused access.
 pub fn is_refused<T>(result: &io::Result<T>) -> bool {
     result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// Whether a search that gets this error may have missed something. Not if nothing is there, or if commands of this user
-/// cannot go there either.
+/// Returns whether a search that gets this error may have missed files. Returns false if no file
+/// exists there, or if commands of this user cannot access the place either.
 pub fn is_unexpected(error: &io::Error) -> bool {
     const EXPECTED: [Errno; 8] = [
         Errno::ACCESS,
@@ -62,14 +62,14 @@ pub fn is_unexpected(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_none_or(|number| !EXPECTED.contains(&number))
 }
 
-/// The reason to refuse commands because of such an error.
+/// Returns the message with which eyelet refuses commands because a search failed.
 pub fn search_failed(at: impl Display, error: impl Display) -> String {
     format!(
         "cannot search {at} for repositories and denied files: {error}; run the command again later"
     )
 }
 
-/// The reason to refuse commands because of a closed folder.
+/// Returns the message with which eyelet refuses commands because a search cannot enter a folder.
 pub fn cannot_search(closed: impl Display) -> String {
     format!(
         "cannot search {closed} for repositories and denied files: its owner may not read or enter it; \

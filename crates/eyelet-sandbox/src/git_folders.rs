@@ -11,19 +11,21 @@ use crate::closed_folder::{closed_folder, is_refused, is_unexpected};
 /// No valid pointer to a folder of git is longer.
 const MAX_POINTER_BYTES: u64 = 65_536;
 
-/// What [`git_folders`] found.
+/// The result of [`git_folders`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitFolders {
-    /// The folders of git.
+    /// The folders of git that were found.
     pub found: Vec<PathBuf>,
-    /// Folders of this user that could not be searched (see [`closed_folder`]).
+    /// Folders of this user that could not be searched because they deny access (see
+    /// [`closed_folder`]).
     pub closed: Vec<PathBuf>,
-    /// A folder that could not be searched for another reason, and the reason.
+    /// A folder that could not be searched because of another error, and this error.
     pub failed: Option<(PathBuf, String)>,
 }
 
-/// The folders of git inside `folder`, which is a `.git` folder or a bare repository: those of submodules and of
-/// linked worktrees. Folders in `worktrees` that no work tree points to do not count: git does not use them.
+/// Finds the folders of git inside `folder`, which is a `.git` folder or a bare repository: the
+/// folders of submodules and of linked worktrees. Ignores folders in `worktrees` to which no work
+/// tree points, because git does not use them.
 pub fn git_folders(folder: &Path) -> GitFolders {
     let mut git = GitFolders::default();
     let mut todo = vec![folder.to_owned()];

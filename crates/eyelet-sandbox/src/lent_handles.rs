@@ -1,4 +1,4 @@
-//! The open files that the caller lends a supervisor. They are sent before the request.
+//! The open files that the caller lends a supervisor. The caller sends them before the request.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -10,7 +10,7 @@ use rustix::net::RecvFlags;
 use crate::handle_passing;
 use crate::session_network::NamespaceHandles;
 
-/// What a supervisor gets from its caller.
+/// The open files that a supervisor gets from its caller.
 #[derive(Debug, Default)]
 pub(crate) struct LentHandles {
     /// The inotify instance with which it watches protected paths.

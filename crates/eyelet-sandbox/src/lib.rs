@@ -64,8 +64,8 @@ pub use shield::shield_this_process;
 pub use supervised::{Received, Supervised};
 pub use supervisor::Supervisor;
 
-/// If this process was started as a supervisor, supervises the command and never returns. Call it first
-/// in `main`, before starting threads, reading input or printing.
+/// If this process was started as a supervisor, this function supervises the command and never
+/// returns. Call this function first in `main`, before starting threads, reading input or printing.
 pub fn run_if_supervisor() {
     let mut arguments = std::env::args_os();
     if arguments.nth(1).is_some_and(|first| first == supervisor::SUPERVISE) {
@@ -73,8 +73,9 @@ pub fn run_if_supervisor() {
     }
 }
 
-/// Returns free memory of this process to the system. The allocator of glibc keeps what many threads have used in turn. This
-/// takes milliseconds, so call it after much memory was freed.
+/// Returns free memory of this process to the system, because the allocator of glibc keeps memory
+/// that threads have freed. The call takes milliseconds, so call it only after much memory was
+/// freed.
 pub fn release_free_memory() {
     #[cfg(target_os = "linux")]
     linux::release_free_memory();

@@ -7,10 +7,12 @@ use std::path::{Component, Path, PathBuf};
 use crate::git_folders::{common_folder, pointed_folder};
 use crate::request::{LinkedWorktree, Place};
 
-/// The folders that this `.git` file leads to, if git linked them. `git_file` must be a path without symlinks.
+/// Returns the folders to which this `.git` file points, if git linked them. `git_file` must be a
+/// path without symlinks.
 ///
-/// A command can write any `.git` file. So the folders count only if they are a real repository of this user,
-/// if they point back to the file, and if git has used them since the file was written.
+/// A command can write any `.git` file. Therefore the function accepts the folders only if they are
+/// a real repository of this user, if they point back to the file, and if git has used them since
+/// the file was written.
 pub fn linked_worktree(git_file: &Path) -> Option<LinkedWorktree> {
     let file = own_file(git_file)?;
     let own = pointed(git_file)?;
@@ -36,7 +38,7 @@ pub fn linked_worktree(git_file: &Path) -> Option<LinkedWorktree> {
     Some(LinkedWorktree { own: place(&own)?, common: place(common)? })
 }
 
-/// Where a file of git points to, if no symlink is on the way.
+/// The path to which a file of git points, if the path contains no symlink.
 fn pointed(file: &Path) -> Option<PathBuf> {
     pointed_folder(file).ok().flatten().and_then(without_links)
 }

@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::Tier;
 
-/// What the machine supports, as found by a supervisor.
+/// The sandbox features of a machine, as a supervisor found them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The kernel's release.
+    /// The release of the Linux kernel, such as `6.12.0`.
     pub kernel: String,
     /// Whether the supervisor runs as root.
     pub is_root: bool,
-    /// Why the system refuses namespaces, if it does.
+    /// The reason why the system refuses namespaces, or `None` if it allows them.
     pub namespaces_refused: Option<String>,
     /// The version of Landlock; 0 if the kernel has none.
     pub landlock_abi: i32,
     /// Whether system calls can be filtered with seccomp.
     pub has_seccomp: bool,
-    /// Whether each sandbox can have its own process limit.
+    /// Whether the kernel can limit the processes of each sandbox separately.
     pub has_own_pid_limit: bool,
 }
 
@@ -29,7 +29,8 @@ pub(crate) const MIN_LANDLOCK: i32 = 3;
 pub(crate) const SCOPED_LANDLOCK: i32 = 6;
 
 impl Machine {
-    /// The tier in which commands run on this machine, or `None` if it can enforce neither.
+    /// Returns the tier in which sandboxed commands run on this machine, or `None` if the machine
+    /// can enforce neither tier.
     pub fn tier(&self) -> Option<Tier> {
         if !self.has_seccomp {
             None
@@ -42,13 +43,13 @@ impl Machine {
         }
     }
 
-    /// Whether the number of a command's processes is limited.
+    /// Returns whether the number of processes of a command is limited.
     pub fn limits_processes(&self) -> bool {
         // In the second tier the system ignores the limit for root.
         !self.is_root || (self.has_own_pid_limit && self.tier() != Some(Tier::Landlock))
     }
 
-    /// What `tier` does not protect on this machine.
+    /// Returns the gaps in the protection of `tier` on this machine.
     pub fn gaps(&self, tier: Tier) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut gap = |what: &str, is_refused_by_strict, advice: &str| {
@@ -87,7 +88,8 @@ impl Machine {
         gaps
     }
 
-    /// What to do about the gaps and the missing features of this machine, each line once.
+    /// Returns advice on how to close the gaps and enable the missing features of this machine,
+    /// without duplicate lines.
     pub fn advice(&self) -> Vec<String> {
         let mut advice: Vec<String> = match self.tier() {
             Some(tier) => self.gaps(tier).into_iter().map(|gap| gap.advice).collect(),
@@ -98,7 +100,7 @@ impl Machine {
         advice
     }
 
-    /// What to do about the missing features, if they leave no tier.
+    /// Advice on how to enable the missing features, if the machine can enforce no tier.
     fn missing(&self) -> Vec<&'static str> {
         let seccomp = (!self.has_seccomp).then_some(ENABLE_SECCOMP);
         let namespaces = self.namespaces_refused.is_some().then_some(ALLOW_NAMESPACES);
@@ -106,7 +108,7 @@ impl Machine {
         seccomp.into_iter().chain(namespaces).chain(self.landlock_advice()).chain(forks).collect()
     }
 
-    /// What to do if Landlock is missing or too old.
+    /// Advice for machines on which Landlock is missing or too old.
     fn landlock_advice(&self) -> Option<&'static str> {
         match self.landlock_abi {
             0 => Some(ENABLE_LANDLOCK),
@@ -128,22 +130,22 @@ const SECOND_TIER_GAPS: &[(&str, bool)] = &[
         "commands can see the arguments and the state of other processes, but not their memory and environment",
         true,
     ),
-    ("/tmp is the machine's own and read-only; only $TMPDIR is private", false),
+    ("commands see the /tmp of the machine and can only read it; only $TMPDIR is private", false),
     ("local test servers do not work: there is no loopback network", false),
-    ("deny globs cannot be enforced: commands are refused if there are any", false),
-    ("System V IPC and POSIX message queues are refused", false),
+    ("deny globs cannot be enforced: if any are configured, commands are refused", false),
+    ("commands cannot use System V IPC or POSIX message queues", false),
     (
-        "programs cannot set extended attributes, ACLs and inode flags, or the scheduling of a thread or process \
-         by its number",
+        "commands cannot set extended attributes, ACLs or inode flags, or change the scheduling of a thread or \
+         process by its ID",
         false,
     ),
 ];
 
-const ALLOW_NAMESPACES: &str = "To run commands in the first tier, which does not have the gaps of the second, \
-     allow unprivileged user namespaces. Ubuntu: an AppArmor \
-     profile with `userns,` for the program, or `sudo sysctl \
-     kernel.apparmor_restrict_unprivileged_userns=0` for all programs. \
-     Other systems: `sudo sysctl user.max_user_namespaces=15000`. Docker: `docker run --security-opt \
+const ALLOW_NAMESPACES: &str = "To run commands in the first tier, which has none of the gaps of the second tier, \
+     allow unprivileged user namespaces. On Ubuntu, install an AppArmor \
+     profile with `userns,` for the program, or run `sudo sysctl \
+     kernel.apparmor_restrict_unprivileged_userns=0` to allow them for all programs. \
+     On other systems, run `sudo sysctl user.max_user_namespaces=15000`. With Docker, use `docker run --security-opt \
      seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`, \
      which weakens the container's own isolation.";
 const ENABLE_LANDLOCK: &str = "To enable Landlock, use Linux 6.2 or later, add `landlock` to the `lsm=` kernel \
@@ -151,21 +153,21 @@ const ENABLE_LANDLOCK: &str = "To enable Landlock, use Linux 6.2 or later, add `
      landlock system calls in its seccomp profile.";
 const NEWER_LANDLOCK: &str = "To use Landlock, upgrade to Linux 6.2 or later.";
 const ENABLE_SECCOMP: &str = "To enable seccomp, use a kernel with CONFIG_SECCOMP_FILTER=y.";
-const BLOCK_SIGNALS: &str =
-    "To block signals to other processes, upgrade to Linux 6.12 or later, or allow namespaces.";
+const BLOCK_SIGNALS: &str = "To prevent commands from signalling other processes, upgrade to Linux 6.12 or later, or allow namespaces.";
 const LIMIT_FORKS: &str = "To limit fork bombs, run eyelet as an ordinary user, or upgrade to Linux 6.14 or \
      later and allow namespaces.";
 const NOT_AS_ROOT: &str =
     "To limit fork bombs, run eyelet as an ordinary user, or allow namespaces.";
 
-/// One thing that is not protected.
+/// A gap in the protection: something that commands can do although the sandbox should prevent it,
+/// or a feature that does not work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
-    /// One sentence that describes it.
+    /// One sentence that describes the gap.
     pub what: String,
-    /// Whether strict mode refuses commands because of it.
+    /// Whether strict mode refuses commands because of this gap.
     pub is_refused_by_strict: bool,
-    /// What to do about it.
+    /// Advice on how to close the gap.
     pub advice: String,
 }
 

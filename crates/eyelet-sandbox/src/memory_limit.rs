@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MemoryLimit {
-    /// This many bytes.
+    /// A limit of this many bytes.
     Bytes(u64),
-    /// This part of the memory that the machine or the container allows, whichever is smaller.
+    /// This percentage of the memory that the machine or the container allows, whichever is
+    /// smaller.
     Percent(u8),
 }
 
@@ -31,7 +32,8 @@ impl Default for MemoryLimit {
 const UNITS: [(&str, u32); 4] = [("T", 40), ("G", 30), ("M", 20), ("K", 10)];
 
 impl MemoryLimit {
-    /// The limit in bytes. None if it is a percentage and the memory of this machine is unknown.
+    /// Returns the limit in bytes, or `None` if the limit is a percentage and the memory of this
+    /// machine is unknown.
     pub fn bytes(self) -> Option<u64> {
         match self {
             MemoryLimit::Bytes(bytes) => Some(bytes),
@@ -42,7 +44,7 @@ impl MemoryLimit {
         }
     }
 
-    /// A number of bytes for people, such as `4 GiB` or `11.7 GiB`.
+    /// Renders a number of bytes for people, such as `4 GiB` or `11.7 GiB`.
     pub fn in_words(bytes: u64) -> String {
         for (unit, shift) in UNITS {
             let (whole, rest) = (bytes >> shift, bytes & ((1 << shift) - 1));
@@ -72,7 +74,7 @@ impl fmt::Display for MemoryLimit {
     }
 }
 
-/// A text that is no [`MemoryLimit`].
+/// The error if a text is not a valid [`MemoryLimit`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidMemoryLimit;
 

@@ -8,9 +8,10 @@ use crate::request::{RawPath, Tier};
 /// A report of a supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Message {
-    /// The command runs, in this tier if it is sandboxed.
+    /// The command has started. If it is sandboxed, this is the tier of its sandbox.
     Started(Option<Tier>),
-    /// The command did not run because the sandbox cannot be enforced, for this reason.
+    /// The supervisor did not run the command because it cannot enforce the sandbox, for this
+    /// reason.
     Unavailable(String),
     /// The command did not run because the system failed to start it, with this error number.
     NotStarted(i32),
@@ -18,60 +19,64 @@ pub enum Message {
     Exited(i32),
     /// The supervisor killed the command, for this reason.
     Killed(KillReason),
-    /// The network namespace refused this many connections and look-ups of names while the command ran. Sent at most
-    /// once, when the command has ended.
+    /// The network namespace refused this many connections and name lookups while the command ran.
+    /// The supervisor sends this message at most once, when the command has ended.
     ConnectionsRefused(u64),
-    /// These protected paths were restored while the command runs.
+    /// The supervisor restored these protected paths while the command was running.
     Restored(Vec<Reverted>),
-    /// All processes of the command are gone; these protected paths were restored, those of earlier messages included.
+    /// All processes of the command are gone. The list has all protected paths that were restored,
+    /// including those of earlier messages.
     Gone(Vec<Reverted>),
-    /// The session's network namespace was created. The handles came with this message: the namespace, the user
-    /// namespace that owns it if there is one, and the sockets that listen in it.
+    /// The session's network namespace was created. The message carries these handles: the
+    /// namespace, the user namespace that owns it if there is one, and the sockets that listen in
+    /// it.
     NetworkCreated {
         /// Whether there is a handle of a user namespace.
         has_user: bool,
     },
-    /// The answer to a request without a program.
+    /// The features of the machine: the answer to a request without a program.
     Examined(Machine),
 }
 
-/// Why a supervisor killed its command.
+/// The reason why a supervisor killed its command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KillReason {
-    /// The command, or another one on the same root, kept changing this protected path.
+    /// This command, or another command on the same root, kept changing this protected path.
     KeptChanging(RawPath),
-    /// Watching or restoring the protected paths failed with this error.
+    /// The supervisor failed to watch or restore the protected paths, with this error.
     Unprotected(String),
-    /// The command used more memory than this many bytes.
+    /// The command exceeded the memory limit of this many bytes.
     MemoryLimit(u64),
 }
 
-/// A change to a protected path that was reverted.
+/// A change to a protected path that eyelet reverted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reverted {
     /// The protected path.
     pub path: RawPath,
-    /// What happened to the change.
+    /// What happened to the changed version.
     pub fate: Fate,
 }
 
-/// What happened to a command's change of a protected path.
+/// What happened to the changed version of a protected path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
-    /// It was restored. The other version, which may be the user's, was moved here.
+    /// eyelet restored the path. It moved the changed version, which may be the user's, to `to`.
     Conflict {
-        /// The other version, or the folder that holds what appeared or changed in a protected folder.
+        /// The path of the changed version. For a protected folder, a folder with the files that
+        /// appeared or changed in it.
         to: RawPath,
-        /// How many older conflict copies of the same path were removed for it.
+        /// How many older copies of the same path eyelet removed to make room for this copy.
         removed: u32,
     },
-    /// It was removed or moved, or its mode was changed; it was restored.
+    /// The path had been removed or moved, or its mode had changed. eyelet restored the path.
     PutBack,
-    /// It was restored. The other version, or a part of it, was deleted, because the disk is full.
+    /// eyelet restored the path. It deleted the changed version, or a part of that version, because
+    /// the disk is full.
     Deleted,
-    /// Restoring it failed; someone has to check it.
+    /// Restoring the path failed. The user has to check the path.
     Failed,
-    /// It could not be checked: the supervisor was killed, or the check failed or took too long. The path is a root,
-    /// and any protected path in it may have changed.
+    /// eyelet could not check the protected paths: the supervisor was killed, or the check failed or took
+    /// too long. Here, `path` is a root, and any protected path in this root may have changed.
     Unseen,
 }

@@ -1,6 +1,6 @@
 //! The parent of a process, from `/proc`.
 
-/// The process ID of the parent of `pid`, if the process exists.
+/// Returns the process ID of the parent of `pid`, or `None` if the process `pid` does not exist.
 pub fn parent_process(pid: i32) -> Option<i32> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     // `pid (name) state parent …`; the name may contain anything, even brackets.

@@ -15,14 +15,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::memory_limit::MemoryLimit;
 
-/// What a command may do.
+/// The sandbox policy: what a command may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
     /// The command can write only to its private temp directory.
     ReadOnly,
     /// The command can write to the roots and to its private temp directory.
     WorkspaceWrite,
-    /// The command can do everything that the caller can. It is supervised, but not sandboxed.
+    /// The command can do everything that the caller can. A supervisor watches the command, but no
+    /// sandbox confines it.
     Full,
 }
 
@@ -31,43 +32,45 @@ pub enum Policy {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Network {
-    /// No network, except the session's own loopback interface if the tier has one.
+    /// The command cannot use the network. In the first tier, it can use the session's own loopback
+    /// interface.
     #[default]
     Off,
-    /// The caller's network.
+    /// The command uses the network of the caller.
     On,
 }
 
-/// What a command can read, and whether gaps in the protection are accepted.
+/// Which files a command can read, and whether the command may run if the sandbox has gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Strictness {
-    /// Everything except the denied paths.
+    /// Commands can read everything except the denied paths.
     #[default]
     Ordinary,
-    /// Only the system directories and the roots. Commands are refused if the machine has a gap that
+    /// Commands can read only the system directories and the roots. The supervisor refuses commands
+    /// if the machine has a gap that
     /// [`Gap::is_refused_by_strict`](crate::Gap::is_refused_by_strict) marks.
     Strict,
 }
 
-/// How a policy is enforced.
+/// The mechanism that enforces a policy. The first tier is stronger than the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// Namespaces, Landlock and seccomp.
+    /// The first tier: namespaces, Landlock and seccomp.
     Namespaces,
-    /// Landlock and seccomp.
+    /// The second tier: Landlock and seccomp.
     Landlock,
 }
 
-/// Which tier to run a command in.
+/// The tier in which a command runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TierChoice {
-    /// The best one that the system allows.
+    /// The best tier that the system allows.
     #[default]
     Best,
-    /// This one; if it is not available, the command is refused.
+    /// Only this tier; if it is not available, the supervisor refuses the command.
     Only(Tier),
 }
 
@@ -132,66 +135,71 @@ pub struct Place {
 pub struct LinkedWorktree {
     /// The worktree's own folder: `worktrees/NAME` in the common folder.
     pub own: Place,
-    /// The folder of the main repository, which all its worktrees share.
+    /// The git folder of the main repository, which all worktrees of the repository share.
     pub common: Place,
 }
 
 /// A program to start, with its arguments and environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// The file to execute.
+    /// The executable file of the program.
     #[serde(serialize_with = "serialize_path", deserialize_with = "deserialize_path")]
     pub file: PathBuf,
-    /// Its arguments, without its name.
+    /// The arguments of the program, without the name of the program.
     pub arguments: Vec<Raw>,
-    /// Its whole environment. A sandbox adds `TMPDIR`.
+    /// The whole environment of the program. A sandbox adds `TMPDIR`.
     pub environment: Vec<(Raw, Raw)>,
 }
 
-/// One command and its sandbox. The command runs in the supervisor's working directory.
+/// A request to run one command in a sandbox. The command runs in the supervisor's working
+/// directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxRequest {
-    /// What the command may do.
+    /// What the command may do, and whether it is sandboxed.
     pub policy: Policy,
-    /// The tier to run it in.
+    /// The tier in which the command runs.
     pub tier: TierChoice,
-    /// Whether it can use the network.
+    /// Whether the command can use the network.
     pub network: Network,
-    /// What it can read.
+    /// Which files the command can read.
     pub strictness: Strictness,
-    /// The root directories.
+    /// The root directories of the session.
     pub roots: Vec<Place>,
-    /// Linked worktrees in the roots whose main repository lies outside. The command can write what git needs there.
+    /// Linked worktrees in the roots whose main repository is outside the roots. The command can
+    /// write the files of the main repository that git has to change.
     pub worktrees: Vec<LinkedWorktree>,
-    /// Directories outside the roots to which the command can write as well. Nothing in them is protected.
+    /// Directories outside the roots to which the command can also write. They contain no protected
+    /// paths.
     pub caches: Vec<Place>,
     /// The session's private temp directory.
     pub private_temp: Option<Place>,
-    /// The user's home. If it lies below `/tmp`, it stays readable behind the private temp directory.
+    /// The user's home directory. If it is below `/tmp`, it stays readable although the private
+    /// temp directory covers `/tmp`.
     pub home: Option<Place>,
-    /// The directory with saved output, which it can read.
+    /// The directory with saved output, which the command can read.
     pub spill: Option<Place>,
     /// Denied files and directories, as absolute paths.
     pub hidden: Vec<RawPath>,
-    /// Whether the host denies paths by glob; the second tier cannot enforce that.
+    /// Whether the host denies paths by glob. The second tier cannot enforce globs.
     pub denies_globs: bool,
     /// Protected paths, relative to the top of each root and of each work tree. The command cannot change or create
     /// them.
     pub protected: Vec<RawPath>,
-    /// The repositories in the roots, as absolute paths: `.git` folders, files and symlinks, bare repositories, and
-    /// what [`git_folders`](crate::git_folders) finds in them. Git's config and hooks in them are protected.
+    /// The repositories in the roots, as absolute paths: `.git` folders, files and symlinks, bare
+    /// repositories, and the folders that [`git_folders`](crate::git_folders) finds in these
+    /// repositories. The supervisor protects git's config and hooks in all of them.
     pub repositories: Vec<RawPath>,
-    /// How much memory its processes may use together.
+    /// How much memory the processes of the command may use together.
     pub memory: MemoryLimit,
-    /// The addresses on the session's loopback at which the caller listens; requires [`Network::Off`] and the first
-    /// tier. An IPv6 address is skipped if the system has no IPv6.
+    /// The addresses on the session's loopback interface at which the caller listens. This requires
+    /// [`Network::Off`] and the first tier. An IPv6 address is skipped if the system has no IPv6.
     pub listen: Vec<SocketAddr>,
-    /// The program to run. `None` examines the machine instead.
+    /// The program to run. If it is `None`, the supervisor examines the machine instead.
     pub program: Option<Program>,
 }
 
 impl SandboxRequest {
-    /// A request with network access and without any directories.
+    /// Creates a request with network access and without any directories.
     pub fn new(policy: Policy, program: Option<Program>) -> Self {
         SandboxRequest {
             policy,
@@ -243,7 +251,7 @@ impl SandboxRequest {
     }
 }
 
-/// A string that need not be UTF-8. JSON has one character for each byte.
+/// A string that need not be UTF-8. In JSON, one character stands for each byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raw(pub OsString);
 

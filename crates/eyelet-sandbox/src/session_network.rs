@@ -8,8 +8,9 @@ use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The network namespace of a session: a loopback interface that only the commands of the session reach. The
-/// first tier alone has one; [`Supervisor::start_in_session`](crate::Supervisor::start_in_session) creates it.
+/// The network namespace of a session. Its loopback interface can be reached only by commands of
+/// the session. Only the first tier has such a namespace;
+/// [`Supervisor::start_in_session`](crate::Supervisor::start_in_session) creates it.
 #[derive(Debug, Default)]
 pub struct SessionNetwork {
     state: Mutex<State>,
@@ -31,13 +32,15 @@ pub(crate) struct NamespaceHandles {
 }
 
 impl SessionNetwork {
-    /// The sockets of [`SandboxRequest::listen`](crate::SandboxRequest::listen), once. They listen inside the
-    /// namespace and can be served from outside.
+    /// Returns the sockets that listen at the addresses of
+    /// [`SandboxRequest::listen`](crate::SandboxRequest::listen). Only the first call returns them.
+    /// The sockets listen inside the namespace, but a process outside can accept their connections.
     pub fn take_listeners(&self) -> Vec<TcpListener> {
         std::mem::take(&mut self.state().listeners)
     }
 
-    /// Releases the namespace. It ends with the last command in it; a later command creates another one.
+    /// Releases the namespace. The namespace ends with its last command; a later command creates a
+    /// new namespace.
     pub fn close(&self) {
         *self.state() = State::default();
     }

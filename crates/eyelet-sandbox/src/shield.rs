@@ -1,7 +1,7 @@
 //! Protects this process from other processes of the same user.
 
-/// Prevents other processes of this user from reading this one's memory, environment and open files. A
-/// server calls it first in `main`.
+/// Prevents other processes of this user from reading the memory, environment and open files of
+/// this process. A server calls this function first in `main`.
 pub fn shield_this_process() {
     #[cfg(target_os = "linux")]
     {

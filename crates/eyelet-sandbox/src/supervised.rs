@@ -22,22 +22,22 @@ use crate::watch_handle::WatchHandles;
 /// How long the supervisor of a session's first command may take to create the session's network.
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a caller sends while the command runs.
+/// The byte with which a caller asks the supervisor to terminate the command.
 pub(crate) const TERMINATE: u8 = 0;
 pub(crate) const INTERRUPT: u8 = 1;
 
-/// The result of [`Supervised::receive`].
+/// The result of one call of [`Supervised::receive`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
-    /// A message.
+    /// The supervisor sent this message.
     Message(Message),
-    /// Nothing yet.
+    /// No message has arrived yet.
     Nothing,
     /// The supervisor has exited.
     End,
 }
 
-/// A running supervisor. Dropping it kills everything that it supervises.
+/// A running supervisor. Dropping this value kills all processes of the command.
 #[derive(Debug)]
 pub struct Supervised {
     child: Option<Child>,
@@ -67,12 +67,12 @@ impl Supervised {
         }
     }
 
-    /// The command's stdout and stderr.
+    /// Takes the pipes of the command's stdout and stderr.
     pub fn take_outputs(&mut self) -> [Option<OwnedFd>; 2] {
         std::mem::take(&mut self.outputs)
     }
 
-    /// Becomes readable when the supervisor sends a message or exits.
+    /// Returns a handle that becomes readable when the supervisor sends a message or exits.
     pub fn handle(&self) -> Option<BorrowedFd<'_>> {
         self.control.as_ref().map(|control| control.as_fd())
     }
@@ -96,7 +96,7 @@ impl Supervised {
     /// Takes the next message without blocking.
     ///
     /// # Errors
-    /// If the message cannot be read or parsed.
+    /// Fails if the message cannot be read or parsed.
     pub fn receive(&mut self) -> io::Result<Received> {
         if let Some(message) = self.first.take() {
             return Ok(Received::Message(message));
@@ -149,14 +149,15 @@ impl Supervised {
         }
     }
 
-    /// The supervisor's exit status, once it has exited. Reaps it.
+    /// Returns the exit status of the supervisor if the supervisor has exited. Reaps the process.
     fn try_wait(&mut self) -> Option<ExitStatus> {
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
         self.child = None;
         Some(status)
     }
 
-    /// Waits until the supervisor has exited, at most until `until`.
+    /// Waits until the supervisor has exited, but not longer than `until`. Returns the exit status
+    /// if the supervisor has exited.
     pub fn wait_for_exit(&mut self, until: Instant) -> Option<ExitStatus> {
         loop {
             let status = self.try_wait();

@@ -25,7 +25,7 @@ pub(crate) const SUPERVISE: &str = "__supervise";
 /// How long a supervisor may take to find out what the machine can enforce.
 const EXAMINE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The program that supervises commands. Clones share the cached results about the machine.
+/// The program that supervises commands. Clones share the cached features of the machine.
 #[derive(Clone, Debug)]
 pub struct Supervisor {
     program: PathBuf,
@@ -41,23 +41,25 @@ struct Known {
 }
 
 impl Supervisor {
-    /// This program, whose `main` must begin with [`crate::run_if_supervisor`]. Located through
-    /// `/proc/self/exe`, which works even if the file has been replaced.
+    /// Uses this program as the supervisor. Its `main` must begin with
+    /// [`crate::run_if_supervisor`]. The program is located through `/proc/self/exe`, which works
+    /// even if the file has been replaced.
     pub fn this_program() -> Self {
         Supervisor::at("/proc/self/exe")
     }
 
-    /// Another program whose `main` begins with [`crate::run_if_supervisor`].
+    /// Uses another program as the supervisor. Its `main` must begin with
+    /// [`crate::run_if_supervisor`].
     pub fn at(program: impl Into<PathBuf>) -> Self {
         Supervisor { program: program.into(), known: Arc::default() }
     }
 
     /// Starts a supervisor in `directory` and sends it the request.
     ///
-    /// Runs no code of this process between fork and exec.
+    /// No code of this process runs between fork and exec.
     ///
     /// # Errors
-    /// If the program cannot be started.
+    /// Fails if the program cannot be started.
     pub fn start(&self, request: &SandboxRequest, directory: &Path) -> io::Result<Supervised> {
         self.start_with(self.in_known_tier(request), directory, None)
     }
@@ -66,7 +68,7 @@ impl Supervisor {
     /// creates.
     ///
     /// # Errors
-    /// If the program cannot be started, or does not respond.
+    /// Fails if the program cannot be started or does not respond.
     pub fn start_in_session(
         &self,
         request: &SandboxRequest,
@@ -137,22 +139,22 @@ impl Supervisor {
         Ok(started)
     }
 
-    /// Records the tier that the machine allowed.
+    /// Records the tier that the machine allows.
     pub fn learn(&self, tier: Tier) {
         let _ = self.known.tier.set(tier);
     }
 
-    /// The tier in which commands run, or `None` if the machine allows none. Examines the machine if
-    /// necessary.
+    /// Returns the tier in which sandboxed commands run, or `None` if the machine can enforce no
+    /// tier. Examines the machine if no earlier result is cached.
     pub fn tier(&self) -> Option<Tier> {
         let known = self.known.tier.get().copied();
         known.or_else(|| self.machine().ok()?.tier())
     }
 
-    /// What this machine can enforce. The result is cached.
+    /// Returns the sandbox features of this machine. The result is cached.
     ///
     /// # Errors
-    /// The reason why the examination failed.
+    /// Returns the reason why the examination failed.
     pub fn machine(&self) -> Result<Machine, String> {
         if !cfg!(target_os = "linux") {
             let reason =

@@ -88,26 +88,28 @@ impl<'de> Visitor<'de> for FieldAt<'_> {
     }
 }
 
-/// Parses an optional whole number: `25`, `25.0` and `"25"` are the same; `null` and a blank string are none.
+/// Parses an optional whole number. `25`, `25.0` and `"25"` mean the same number; `null` and a
+/// blank string mean `None`.
 ///
 /// # Errors
-/// If the value is not a whole number from 0 to 2^64 - 1.
+/// Fails if the value is not a whole number from 0 to 2^64 - 1.
 pub fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_any(NumberVisitor)
 }
 
-/// Parses an optional truth value: `true` and `"true"` are the same; `null` and a blank string are none.
+/// Parses an optional truth value. `true` and `"true"` mean the same; `null` and a blank string
+/// mean `None`.
 ///
 /// # Errors
-/// If the value is not a truth value.
+/// Fails if the value is not a truth value.
 pub fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
     deserializer.deserialize_any(FlagVisitor)
 }
 
-/// Parses an optional string: blank and `null` are none.
+/// Parses an optional string. A blank string and `null` mean `None`.
 ///
 /// # Errors
-/// If the value is not a string.
+/// Fails if the value is not a string.
 pub fn blank_as_none<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
@@ -115,10 +117,11 @@ pub fn blank_as_none<'de, D: Deserializer<'de>>(
     Ok(text.filter(|text| !is_blank(text)))
 }
 
-/// Parses an optional value that is written as a string, such as one of several names: blank and `null` are none.
+/// Parses an optional value that is written as a string, such as one of several names. A blank
+/// string and `null` mean `None`.
 ///
 /// # Errors
-/// If the value is not a string, or the type does not accept the string.
+/// Fails if the value is not a string, or if the type `T` does not accept the string.
 pub fn blank_name_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

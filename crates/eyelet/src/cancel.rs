@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{ErrorCode, ToolError};
 
-/// Cancels running calls. Clones share the flag.
+/// A flag that cancels running calls. Clones share the flag.
 #[derive(Clone, Debug, Default)]
 pub struct CancelFlag(Arc<AtomicU8>);
 
@@ -21,21 +21,23 @@ impl CancelFlag {
         self.0.fetch_max(CANCELLED, Ordering::Release);
     }
 
-    /// Sends SIGINT once to the commands of the calls that hold this flag. The calls continue until the commands end;
-    /// calls without a command, and commands that may become background jobs, ignore it.
+    /// Sends SIGINT once to the commands of the calls that hold this flag. The calls continue until
+    /// the commands end. Calls without a command ignore the interrupt, and so do commands that may
+    /// become background jobs.
     pub fn interrupt(&self) {
         self.0.fetch_max(INTERRUPTED, Ordering::Release);
     }
 
-    /// Whether [`CancelFlag::cancel`] was called.
+    /// Returns whether [`CancelFlag::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire) >= CANCELLED
     }
 
-    /// A guard that cancels the calls when it is dropped, unless [`CancelGuard::disarm`] was called.
+    /// Returns a guard that cancels the calls when the guard is dropped, unless
+    /// [`CancelGuard::disarm`] was called.
     ///
-    /// An asynchronous host holds it while it waits for a call on another thread: if the host's
-    /// future is dropped, the call stops and its command is killed.
+    /// An asynchronous host holds the guard while it waits for a call on another thread: if the
+    /// host's future is dropped, the call stops and its command is killed.
     ///
     /// ```
     /// let cancel = eyelet::CancelFlag::default();
@@ -48,12 +50,13 @@ impl CancelFlag {
     }
 }
 
-/// Cancels calls when it is dropped. [`CancelFlag::cancel_on_drop`] creates one.
+/// A guard that cancels calls when the guard is dropped. [`CancelFlag::cancel_on_drop`] creates
+/// one.
 #[derive(Debug)]
 pub struct CancelGuard(Option<CancelFlag>);
 
 impl CancelGuard {
-    /// Keeps the calls running when the guard is dropped.
+    /// Disarms the guard: dropping it no longer cancels the calls.
     pub fn disarm(mut self) {
         self.0 = None;
     }
@@ -67,12 +70,12 @@ impl Drop for CancelGuard {
     }
 }
 
-/// Why a call has to stop early.
+/// The reason why a call has to stop early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It reached its time limit or the deadline.
+    /// The call reached its time limit or the deadline.
     TimedOut,
-    /// The host cancelled it.
+    /// The host cancelled the call.
     Cancelled,
 }
 
@@ -114,7 +117,7 @@ impl From<Stop> for ToolError {
     }
 }
 
-/// The deadline and the cancel flag of one call. Long work checks it every
+/// The deadline and the cancel flag of one call. A long-running call checks both every
 /// [`STOP_INTERVAL`](crate::limits::STOP_INTERVAL) or more often.
 /// [`TurnContext::stop_check`](crate::TurnContext::stop_check) creates one.
 #[derive(Clone, Debug)]
@@ -137,7 +140,7 @@ impl StopCheck {
     /// Fails if the call has to stop.
     ///
     /// # Errors
-    /// Why it has to stop. `?` turns it into a [`ToolError`].
+    /// Returns the reason why the call has to stop. `?` converts the reason into a [`ToolError`].
     pub fn check(&self) -> Result<(), Stop> {
         if self.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
@@ -158,7 +161,7 @@ impl StopCheck {
         self.until = Some(until);
     }
 
-    /// The time until the call has to stop.
+    /// Returns the time that is left until the call has to stop.
     pub fn remaining(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }

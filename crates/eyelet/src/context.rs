@@ -23,9 +23,9 @@ use crate::text::reply_budget::ReplyBudget;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathScope {
-    /// Every path that the process may open, except denied ones.
+    /// The tools may open every path that the process may open, except denied paths.
     Everything,
-    /// Only paths inside the roots; no path if there are no roots.
+    /// The tools may open only paths inside the roots, or no path at all if there are no roots.
     Roots,
 }
 
@@ -35,11 +35,12 @@ named!(PathScope, "path scope", { Everything = "everything", Roots = "roots" });
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SearchEngine {
-    /// Ripgrep's libraries, in this process.
+    /// Searches in this process with ripgrep's libraries.
     #[default]
     Embedded,
-    /// The program `rg` from the `PATH` of the [`Environment`]. Unless the policy is `full`, eyelet does
-    /// not run an `rg` that is in a root or a temp directory, where commands could replace it.
+    /// Runs the program `rg` from the `PATH` of the [`Environment`]. Unless the policy is `full`,
+    /// eyelet does not run an `rg` that is in a root or a temp directory, where commands could
+    /// replace it.
     Rg,
 }
 
@@ -47,7 +48,8 @@ named!(SearchEngine, "search engine", { Embedded = "embedded", Rg = "rg" });
 
 /// The context of a call: where it runs, what it may open, how long it may take.
 ///
-/// Cheap to clone: a host keeps one and gives each call its own deadline and cancel flag.
+/// A `TurnContext` is cheap to clone. A host keeps one context, and clones it for each call to set
+/// the deadline and cancel flag of the call.
 #[derive(Clone, Debug)]
 pub struct TurnContext {
     pub(crate) cwd: Arc<Path>,
@@ -117,7 +119,7 @@ impl TurnContext {
         self
     }
 
-    /// Sets the deny list. It applies inside and outside the roots.
+    /// Sets the deny list. The list applies inside and outside the roots.
     #[must_use]
     pub fn with_deny_list(mut self, deny_list: DenyList) -> Self {
         self.deny_list = Arc::new(deny_list);
@@ -132,7 +134,7 @@ impl TurnContext {
         self
     }
 
-    /// Makes no path accessible. Errors give the reason, such as `no project is open`.
+    /// Makes all paths inaccessible. Errors then give `reason`, such as `no project is open`.
     #[must_use]
     pub fn without_roots(mut self, reason: impl Into<Arc<str>>) -> Self {
         self.no_roots_reason = Some(reason.into());
@@ -155,7 +157,8 @@ impl TurnContext {
         self
     }
 
-    /// Sets the environment of commands. eyelet reads `HOME` and `PATH` from it too.
+    /// Sets the environment of commands. eyelet itself reads `HOME` and `PATH` from this
+    /// environment.
     #[must_use]
     pub fn with_environment(mut self, environment: Environment) -> Self {
         self.environment = Arc::new(environment);
@@ -170,7 +173,8 @@ impl TurnContext {
         self
     }
 
-    /// Sets the background jobs of the session. Without it, `bash` refuses to start any.
+    /// Sets the background jobs of the session. Without this setting, `bash` refuses to start
+    /// background jobs.
     #[must_use]
     pub fn with_jobs(mut self, jobs: Arc<Jobs>) -> Self {
         self.jobs = Some(jobs);
@@ -182,8 +186,9 @@ impl TurnContext {
         TurnContext { jobs: None, ..self.clone() }
     }
 
-    /// A copy for another client, with a directory for saved output, a temp directory and jobs of its own.
-    /// Dropping all copies of it removes both directories and kills the jobs.
+    /// Returns a copy of this context for another client. The copy has its own directory for saved
+    /// output, temp directory and jobs. When the copy and all its clones are dropped, eyelet
+    /// removes both directories and kills the jobs.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
         let mut other = self.clone();
@@ -195,8 +200,8 @@ impl TurnContext {
         other
     }
 
-    /// Kills the session's jobs, and removes its saved output and its temp directory now, even if other copies of
-    /// this are still in use.
+    /// Kills the session's jobs, and removes its saved output and its temp directory at once, even
+    /// if clones of this context are still in use.
     pub fn end_session(&self) {
         if let Some(jobs) = &self.jobs {
             jobs.stop_all();
@@ -223,7 +228,7 @@ impl TurnContext {
         self
     }
 
-    /// Limits the size of text replies. Tools then return less and say how to continue.
+    /// Limits the size of text replies. Tools then return smaller pages and say how to continue.
     #[must_use]
     pub fn with_reply_budget(mut self, budget: ReplyBudget) -> Self {
         self.reply_budget = Some(budget);
@@ -237,11 +242,14 @@ impl TurnContext {
         self
     }
 
-    /// Passes the output of commands to `take` while they run: all of it, each stream in its order. `take` returns
-    /// how many bytes it took, and gets the rest again soon; it must not block for long, because the time limit and the
-    /// cancel flag are checked between two calls. If nobody wants more output, it cancels the call and takes everything.
+    /// Passes the complete output of commands to `take` while the commands run; the order of each
+    /// stream is preserved. `take` returns how many bytes it accepted. eyelet soon passes the
+    /// remaining bytes again. `take` must not block for long, because eyelet checks the time limit
+    /// and the cancel flag between two calls of `take`. If the host needs no more output, `take`
+    /// cancels the call and accepts all bytes.
     ///
-    /// The report stays the same. The output of a command that may become a background job is not passed.
+    /// The report of the call does not change. `take` does not get the output of commands that may
+    /// become background jobs.
     #[must_use]
     pub fn with_live_output(
         mut self,
@@ -251,36 +259,37 @@ impl TurnContext {
         self
     }
 
-    /// Renders the hints in reports with `render` instead of their `Display`: for interfaces that name
-    /// their own flags.
+    /// Renders the hints in reports with `render` instead of `Display`. An interface with flags
+    /// uses this to name its flags.
     #[must_use]
     pub fn with_hint_text(mut self, render: fn(&Hint) -> String) -> Self {
         self.hint_text = render;
         self
     }
 
-    /// The counter to which calls report their progress.
+    /// Returns the counter to which calls report their progress.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// The flag that a long-running tool must check.
+    /// Returns the cancel flag, which a long-running tool must check.
     pub fn cancel_flag(&self) -> &CancelFlag {
         &self.cancel
     }
 
-    /// The working directory.
+    /// Returns the working directory.
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 
-    /// The deny list.
+    /// Returns the deny list.
     pub fn deny_list(&self) -> &DenyList {
         &self.deny_list
     }
 
-    /// Locates the programs that calls run outside the sandbox, such as `rg`. A server calls this before
-    /// its first call, which could change the directories in `PATH`; otherwise the first search does it.
+    /// Locates the programs that calls run outside the sandbox, such as `rg`. A server calls this
+    /// before it runs the first tool call, because a command could change the directories in
+    /// `PATH`. If a host does not call this, the first search locates the programs.
     pub fn locate_programs(&self) {
         if self.search_engine == SearchEngine::Rg {
             self.rg();
@@ -292,17 +301,17 @@ impl TurnContext {
         self.rg.get_or_init(|| HelperProgram::find_all("rg", &self.environment))
     }
 
-    /// The roots.
+    /// Returns the paths of the roots.
     pub fn roots(&self) -> impl Iterator<Item = &Path> {
         self.roots.iter().map(|root| root.path())
     }
 
-    /// The policy for commands.
+    /// Returns the sandbox policy for commands.
     pub fn sandbox(&self) -> SandboxPolicy {
         self.sandbox
     }
 
-    /// What commands may do, in words for a model.
+    /// Describes what commands may do, in sentences for a model.
     pub fn commands_in_words(&self) -> String {
         let network = self.settings.as_ref().and_then(|settings| settings.network_in_words());
         let no_network =
@@ -331,23 +340,23 @@ impl TurnContext {
         let is_free = self.sandbox == SandboxPolicy::Full;
         // Without namespaces, a command has no sockets at all.
         match is_free || self.settings.as_ref().is_some_and(has_network) {
-            true => " Its ports are the machine's.",
-            false => " Only commands of this session reach its ports.",
+            true => " Its ports are open on this machine.",
+            false => " Only commands of this session can reach its ports.",
         }
     }
 
-    /// When calls have to end, if the host set a deadline.
+    /// Returns the time at which calls have to end, if the host set a deadline.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// The size limit of text replies, if the host set one.
+    /// Returns the size limit of text replies, if the host set one.
     pub fn reply_budget(&self) -> Option<ReplyBudget> {
         self.reply_budget
     }
 
-    /// Starts the clock of a call that may take `limit`: the check fails after that time, at the
-    /// deadline, or when the call is cancelled.
+    /// Starts the time limit of a call. The returned check fails after `limit`, at the deadline, or
+    /// when the call is cancelled.
     pub fn stop_check(&self, limit: Duration) -> StopCheck {
         StopCheck::new(limit, self.deadline, self.cancel.clone())
     }

@@ -9,11 +9,11 @@ use crate::tool::ToolDefinition;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DefinitionFormat {
-    /// The Model Context Protocol's `tools/list`.
+    /// The format of `tools/list` in the Model Context Protocol.
     Mcp,
-    /// The function tools of OpenAI's chat API.
+    /// The format of function tools in OpenAI's chat API.
     OpenAi,
-    /// The tools of Anthropic's messages API.
+    /// The format of tools in Anthropic's messages API.
     Anthropic,
 }
 
@@ -23,7 +23,7 @@ named!(DefinitionFormat, "definition format", {
     Anthropic = "anthropic",
 });
 
-/// The definitions as the array that a host puts into its request.
+/// Renders the definitions as the JSON array that a host puts into its request to a model.
 pub fn render_definitions(definitions: &[ToolDefinition], format: DefinitionFormat) -> Value {
     definitions.iter().map(|definition| render(definition, format)).collect()
 }

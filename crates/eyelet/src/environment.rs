@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 
 /// Environment variables that the host provides.
 ///
-/// The library never reads the variables of its own process, because they may contain secrets such as
-/// API keys. A host that wants commands to have them passes them:
+/// The library never reads the variables of its own process, because they may contain secrets such
+/// as API keys. To give its own variables to commands, a host passes them explicitly:
 ///
 /// ```
 /// use eyelet::Environment;
@@ -27,18 +27,18 @@ pub(crate) const DEFAULT_PATH: &str =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 impl Environment {
-    /// No variables.
+    /// Creates an environment without variables.
     pub fn empty() -> Self {
         Environment(Vec::new())
     }
 
-    /// The value of a variable, unless it is unset or empty.
+    /// Returns the value of a variable, or `None` if the variable is unset or empty.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         let found = self.0.iter().rev().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
     }
 
-    /// All variables.
+    /// Returns the names and values of all variables.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(key, value)| (key.as_os_str(), value.as_os_str()))
     }

@@ -10,7 +10,7 @@ use crate::limits::MAX_ERROR_BYTES;
 use crate::names::named;
 use crate::text::truncate;
 
-/// Why a call failed. No code will be added, so a host can match on all of them.
+/// The reason why a call failed. Later versions add no codes, so a host can match on all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// The arguments are invalid: malformed JSON, a number out of range, a bad pattern or glob.
@@ -37,14 +37,14 @@ pub enum ErrorCode {
     SearchFailed,
     /// This machine cannot enforce the sandbox policy.
     SandboxUnavailable,
-    /// Too many calls are waiting.
+    /// The call would exceed a limit on running or waiting calls or jobs.
     Busy,
-    /// Any other system error.
+    /// The system returned another error.
     IoError,
 }
 
 impl ErrorCode {
-    /// The code for a system error.
+    /// Returns the code for a system error.
     pub fn from_io(error: &io::Error) -> ErrorCode {
         use io::ErrorKind;
         let kind = error.kind();
@@ -86,10 +86,11 @@ impl Serialize for ErrorCode {
     }
 }
 
-/// What would make a failed call work. Most of it only the host or its user can do, not the model.
+/// Advice on how to make a failed call work. Only the host or its user can follow most hints; the
+/// model cannot.
 ///
-/// `Display` gives advice for library hosts and names no command-line flag. An interface that has
-/// flags renders each hint in its own terms.
+/// `Display` gives advice for library hosts and names no command-line flag. An interface with flags
+/// renders each hint itself and names its flags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hint {
@@ -105,18 +106,18 @@ pub enum Hint {
     RaiseReplyLimit,
     /// Install ripgrep, or use the embedded search engine.
     InstallRipgrep,
-    /// Repeat the call after this time.
+    /// Repeat the call after this duration.
     RetryIn(Duration),
-    /// Give commands these permissions, which the sandbox refused.
+    /// Give commands these permissions. The sandbox refused actions that require them.
     Allow(Vec<Permission>),
-    /// The working directory, escaped for display, if a path has to be absolute. Used if the wording of the
-    /// message is fixed.
+    /// The working directory, escaped for display. An error has this hint if a path must be
+    /// absolute and the fixed wording of the message does not name the working directory.
     WorkingDirectory(String),
-    /// The path that failed, escaped for display. Used if the wording of the message is fixed and
-    /// has no path.
+    /// The path that failed, escaped for display. An error has this hint if the fixed wording of
+    /// the message does not name the path.
     Path(String),
-    /// A file that exists and has a similar path, escaped for display. The model can read it instead; in
-    /// the envelope this is `details`.
+    /// A file that exists and has a similar path, escaped for display. The model can read that file
+    /// instead. The envelope shows this hint as `details`.
     SimilarPath(String),
 }
 
@@ -130,9 +131,9 @@ impl Hint {
 impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Hint::AddRoot => f.write_str("add a root that contains it"),
+            Hint::AddRoot => f.write_str("add a root that contains the path"),
             Hint::LiftRoots => {
-                f.write_str("add a root that contains it, or allow reading outside the roots")
+                f.write_str("add a root that contains the path, or allow reading outside the roots")
             }
             Hint::AllowCommands => f.write_str("use the policy `full` to run commands unsandboxed"),
             Hint::AllowNamespaces => f.write_str(
@@ -158,13 +159,13 @@ impl fmt::Display for Hint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Permission {
-    /// Connect to certain hosts.
+    /// Connect to hosts that the user allows.
     Hosts,
     /// Use the network.
     Network,
-    /// Get a token in an environment variable.
+    /// Receive a token in an environment variable.
     Token,
-    /// Write to further directories.
+    /// Write to directories outside the roots.
     Write,
     /// Write to the roots.
     WriteRoots,
@@ -192,11 +193,11 @@ impl Serialize for Hint {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ToolError {
-    /// The kind of error.
+    /// The code of the error.
     pub code: ErrorCode,
-    /// What failed and why, in lower case without a full stop.
+    /// A text that says what failed and why, in lower case without a full stop.
     pub message: String,
-    /// What the host or its user can do about it, if anything.
+    /// Advice for the host or its user on how to avoid the error, if there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<Hint>,
 }
@@ -207,7 +208,7 @@ impl ToolError {
         ToolError { code, message: message.into(), hint: None }
     }
 
-    /// Adds a hint.
+    /// Adds a hint to the error.
     #[must_use]
     pub fn with_hint(mut self, hint: Hint) -> Self {
         self.hint = Some(hint);
@@ -248,7 +249,7 @@ impl fmt::Display for ToolError {
 
 impl std::error::Error for ToolError {}
 
-/// Why a call through the router failed.
+/// The reason why a call through the router failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FunctionCallError {
     /// An error for the model, which can correct its arguments or try something else.

@@ -1,35 +1,38 @@
 //! The numbers of a result, for logs and metrics.
 
-/// The numbers of a result, for logs, records and metrics. They contain nothing of a file or of output, except
-/// the paths and hosts in `refusals`.
+/// The numbers of a result, for logs, records and metrics. They contain no content of files or
+/// output; only `refusals` and `restored` contain paths and hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
-    /// The first and the last line, entry, file or match that is shown, counting from 1.
+    /// The numbers of the first and the last line, entry, file or match in the reply, counting from
+    /// 1.
     pub range: Option<(u64, u64)>,
-    /// How many matches or files of a search are shown.
+    /// How many matches or files of a search the reply shows.
     pub found: Option<u64>,
-    /// How many pixels of an image are shown.
+    /// How many pixels of an image the reply shows.
     pub pixels: Option<u64>,
-    /// The exit code of a command.
+    /// The exit code of the command, if the call ran one.
     pub exit_code: Option<i32>,
-    /// What the sandbox refused to a command, in words.
+    /// Descriptions of the actions that the sandbox refused to a command.
     pub refusals: Vec<String>,
-    /// Which protected paths the sandbox restored, in words.
+    /// Descriptions of the protected paths that the sandbox restored.
     pub restored: Vec<String>,
-    /// How often the sandbox did either. More than both lists have entries if there were too many or equal ones.
+    /// How many accesses the sandbox refused, plus how many protected paths it restored. The count
+    /// can exceed the number of entries in `refusals` and `restored`: equal refusals share an
+    /// entry, and `refusals` has a maximum length.
     pub refusal_count: u64,
 }
 
 impl Facts {
-    /// A page of `shown` items that starts with the item `offset`.
+    /// Creates the numbers of a page that starts with the item `offset` and has `shown` items.
     #[must_use]
     pub fn page(offset: u64, shown: u64) -> Self {
         let last = offset.saturating_add(shown).saturating_sub(1);
         Facts { range: (shown > 0).then_some((offset, last)), ..Facts::default() }
     }
 
-    /// Sets how many matches or files of a search are shown.
+    /// Sets how many matches or files of a search the reply shows.
     #[must_use]
     pub fn with_found(mut self, found: u64) -> Self {
         self.found = Some(found);

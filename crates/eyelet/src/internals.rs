@@ -1,17 +1,17 @@
-//! What eyelet's own property tests reach below the public API. Not part of it: everything here may change in any
-//! release.
+//! Internal functions for eyelet's own property tests. They are not part of the public API and may
+//! change in any release.
 
 use crate::text::head_tail::{HeadTailBuffer, Keep, Shown};
 use crate::text::stream_buffer::StreamBuffer;
 
-/// A stream of a command, as `bash` shows it.
+/// An output stream of a command, as `bash` shows it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StreamView {
-    /// The part that fits the window.
+    /// The part of the stream that fits the limit for shown output.
     pub shown: Shown,
-    /// The length of the stream.
+    /// The length of the stream in bytes.
     pub total_bytes: u64,
-    /// The number of its lines.
+    /// The number of lines in the stream.
     pub lines: u64,
     /// The whole stream, if no byte of it was dropped.
     pub held: Option<Vec<u8>>,
@@ -28,7 +28,8 @@ impl StreamView {
     }
 }
 
-/// The stream as it is; and if it has anything to fold, as a terminal would show it, with the number of redraws.
+/// Returns the raw stream. If the stream contains redraws or escape sequences, also returns the
+/// text that a terminal would show, and the number of redraws.
 pub fn view_stream<'c>(
     chunks: impl IntoIterator<Item = &'c [u8]>,
     keep: Keep,

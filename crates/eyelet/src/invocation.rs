@@ -2,14 +2,14 @@
 
 use crate::context::TurnContext;
 
-/// One call, as an interface passes it to the router.
+/// One call of a tool, in the form that the router takes.
 #[derive(Debug)]
 pub struct ToolInvocation<'a> {
-    /// The tool's name.
+    /// The name of the tool.
     pub tool_name: &'a str,
-    /// The arguments.
+    /// The arguments of the call.
     pub payload: ToolPayload,
-    /// The context of the call.
+    /// The context in which the call runs.
     pub turn: &'a TurnContext,
 }
 
@@ -24,7 +24,7 @@ impl<'a> ToolInvocation<'a> {
 /// The arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolPayload {
-    /// JSON text, as a model wrote it.
+    /// The arguments as JSON text, exactly as a model wrote them.
     Function {
         /// A JSON object.
         arguments: String,

@@ -1,6 +1,6 @@
-//! Tools for AI agents whose replies are bounded, say truthfully what was truncated, and say how to
-//! continue: list a directory, find files, search their contents, read a file, run a command, and manage
-//! commands in the background.
+//! Tools for AI agents: list a directory, find files, search their contents, read a file, run a
+//! command, and manage commands in the background. Every reply has a size limit. Truncated replies
+//! say what they omit and how to continue.
 //!
 //! A host is a program that talks to a model. It offers the tools to the model, runs the calls that the
 //! model asks for, and sends the results back until the model answers:
@@ -53,10 +53,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! eyelet itself requires no other crates in your program. The example also uses `serde_json`, and a tool of
-//! your own uses `serde` with the feature `derive`. The directory `examples` of this crate has complete programs: `embed` (plain calls),
-//! `chat_api`, `small_host` (a host with its own tool in 60 lines), `own_tool`, `tokio_host` and
-//! `sandboxed_commands`.
+//! To use eyelet, your program needs no other crates. The example above also uses `serde_json`, and
+//! a tool of your own needs `serde` with the feature `derive`. The directory `examples` of this
+//! crate has complete programs: `embed` (plain calls), `chat_api`, `small_host` (a host with its
+//! own tool in 60 lines), `own_tool`, `tokio_host` and `sandboxed_commands`.
 //!
 //! # The tools
 //!
@@ -69,17 +69,18 @@
 //! | [`tools::Bash`] | [`tools::BashArgs`] | [`tools::BashReport`] |
 //! | [`tools::JobsTool`] | [`tools::JobsArgs`] | [`tools::JobsReport`] |
 //!
-//! A truncated reply says how to continue: `read` starts its reply with a line such as
-//! `[lines 1-2000 of 5310; next offset 2001]`, `list_dir` ends with
-//! `More than 25 entries found; next offset 26`, `grep_files` with `show: lines` starts with
-//! `[matches 1-100 in 12 files under DIR; more follow, next offset 101]`, and `bash` starts with
-//! `[exit 0; stdout 40000 lines, saved to FILE; stderr empty]`. `find_files` and, by
-//! default, `grep_files` return one absolute path per line. `read` returns an image as [`ToolOutput::attachment`], which a host sends beside the text.
-//! [`ToolOutput`] lists the forms of a result, [`limits`] what is bounded.
+//! A truncated reply says how to continue: `read` starts its reply with a line such as `[lines
+//! 1-2000 of 5310; next offset 2001]`, `list_dir` ends with `More than 25 entries found; next
+//! offset 26`, `grep_files` with `show: lines` starts with `[matches 1-100 in 12 files under DIR;
+//! more follow, next offset 101]`, and `bash` starts with `[exit 0; stdout 40000 lines, saved to
+//! FILE; stderr empty]`. `find_files` and, by default, `grep_files` return one absolute path per
+//! line. `read` returns an image as [`ToolOutput::attachment`], which a host sends beside the text.
+//! [`ToolOutput`] describes the forms of a result, and [`limits`] lists the limits.
 //!
 //! # Typed calls
 //!
-//! A program that needs the result itself passes typed arguments and gets the report:
+//! A program that needs the data of a result passes typed arguments to a tool and gets the typed
+//! report:
 //!
 //! ```
 //! use eyelet::tools::{ListDir, ListDirArgs};
@@ -93,7 +94,8 @@
 //!
 //! # Your own tool
 //!
-//! Implement [`Tool`] and add it with [`ToolRouter::with`]. It can do what the tools of this crate can:
+//! Implement [`Tool`] and add it with [`ToolRouter::with`]. Your tool can do the same as the tools
+//! of this crate:
 //!
 //! - open files and directories inside the roots: [`TurnContext::resolve_path`], then
 //!   [`ConfinedPath::open_file`] or [`ConfinedPath::open_dir`];
@@ -164,13 +166,14 @@
 //! # Which paths and commands are allowed
 //!
 //! Without a root, the tools open every path that the process may open. [`TurnContext::with_root`]
-//! confines them, [`DenyList`] excludes secrets. A path is checked and opened in one step, so symlinks
-//! and renames cannot lead out of the roots.
+//! confines the tools to a root, and [`DenyList`] excludes secrets. A path is checked and opened in
+//! one step, so symlinks and renames cannot lead out of the roots.
 //!
-//! [`SandboxPolicy`] says what `bash` may do. `ReadOnly` and `WorkspaceWrite` need a sandbox, which a host
-//! sets with `TurnContext::with_sandbox_settings` (see the example `sandboxed_commands`). If the machine
-//! cannot enforce the policy, commands are refused. `Full` runs commands without a sandbox.
-//! Commands get the variables of [`Environment::default`] unless the host passes others.
+//! [`SandboxPolicy`] says what `bash` may do. `ReadOnly` and `WorkspaceWrite` require a sandbox,
+//! which a host configures with `TurnContext::with_sandbox_settings` (see the example
+//! `sandboxed_commands`). If the machine cannot enforce the policy, eyelet refuses to run commands.
+//! `Full` runs commands without a sandbox. Commands get the variables of [`Environment::default`]
+//! unless the host passes others.
 //!
 //! # Deadlines and asynchronous hosts
 //!
@@ -181,9 +184,10 @@
 //!
 //! # Errors
 //!
-//! [`ToolError`] is for the model: a stable [`ErrorCode`], a message, and sometimes a [`Hint`] that says
-//! what the host or its user can do. `Display` shows both: the model can pass the hint on to its user. A
-//! host that has flags renders hints in its own terms. [`FunctionCallError::Fatal`] is for the host.
+//! [`ToolError`] is for the model: a stable [`ErrorCode`], a message, and sometimes a [`Hint`] that
+//! says what the host or its user can do. `Display` shows the message and the hint, so the model
+//! can pass the hint on to its user. A host with flags renders hints itself and names its flags.
+//! [`FunctionCallError::Fatal`] is for the host.
 //!
 //! # Cargo features
 //!

@@ -12,11 +12,11 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// The maximum size of the JSON arguments, in bytes.
 pub const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// The maximum length of an error message, in bytes. A longer one, which quotes long arguments, is
-/// truncated in the middle.
+/// The maximum length of an error message, in bytes. A longer message, such as one that quotes long
+/// arguments, is truncated in the middle.
 pub const MAX_ERROR_BYTES: usize = 3000;
 
-/// How often a long-running call checks its deadline and its cancel flag, at least: every 20
+/// The maximum time between two checks of a long-running call for its deadline and cancel flag: 20
 /// milliseconds.
 pub const STOP_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -41,39 +41,41 @@ pub const MAX_ENDED_JOBS: usize = 32;
 /// The maximum number of `jobs` calls of a server that wait for the end of a job.
 pub const MAX_JOB_WAITS: usize = 64;
 
-/// The maximum number of waiting calls of each kind in a session. Further calls fail with `busy`.
+/// The maximum number of calls of each kind ([`Load`](crate::Load)) that wait in a session. Further
+/// calls fail with `busy`.
 pub const MAX_QUEUE: usize = 128;
 
-/// The maximum number of waiting calls of each kind in all sessions together. Further calls fail with `busy`.
+/// The maximum number of calls of each kind ([`Load`](crate::Load)) that wait in all sessions
+/// together. Further calls fail with `busy`.
 pub const MAX_QUEUE_OF_ALL: usize = 1024;
 
 /// The maximum number of sessions of a server over HTTP.
 pub const MAX_SESSIONS: usize = 256;
 
-/// When to repeat a call that failed with `busy`.
+/// How long to wait before repeating a call that failed with `busy`.
 pub const BUSY_RETRY: Duration = Duration::from_secs(3);
 
-/// One limit, as shown by `eyelet limits` and the README.
+/// One limit, as `eyelet limits` and the documentation show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limit {
-    /// What is limited.
+    /// The thing that is limited, such as `size of a reply`.
     pub what: &'static str,
-    /// The limit.
+    /// The number of the limit.
     pub value: u64,
-    /// The unit of the limit.
+    /// The unit of the number, such as `bytes`.
     pub unit: &'static str,
-    /// What happens beyond the limit.
+    /// What happens if the limit is exceeded.
     pub beyond: &'static str,
 }
 
 impl Limit {
-    /// Creates a limit. [`Limit::beyond`] says what happens if it is exceeded.
+    /// Creates a limit. [`Limit::beyond`] sets what happens if the limit is exceeded.
     pub const fn new(what: &'static str, value: u64, unit: &'static str) -> Self {
         Limit { what, value, unit, beyond: "" }
     }
 
-    /// Sets what happens beyond the limit.
+    /// Sets what happens if the limit is exceeded.
     #[must_use]
     pub const fn beyond(self, beyond: &'static str) -> Self {
         Limit { beyond, ..self }
@@ -92,7 +94,7 @@ pub const ALL_TOOLS: &[Limit] = &[
         .beyond("fails with `timed_out`; `read` returns the lines it has and an inexact total"),
 ];
 
-/// The limits of a server: how many calls it runs at once.
+/// The limits of a server, such as how many calls run at once.
 pub const SERVER: &[Limit] = &[
     Limit::new("concurrent `bash` calls", MAX_COMMANDS as u64, "calls").beyond(WAITS),
     Limit::new(
@@ -103,10 +105,10 @@ pub const SERVER: &[Limit] = &[
     .beyond(WAITS),
     Limit::new("concurrent `read` calls", MAX_READS as u64, "calls").beyond(WAITS),
     Limit::new("running jobs of a session", MAX_JOBS as u64, "jobs")
-        .beyond("fails with `busy`; stop one with `jobs`"),
+        .beyond("fails with `busy`; stop a job with `jobs`"),
     Limit::new("running jobs of all sessions", MAX_JOBS_OF_ALL_SESSIONS as u64, "jobs")
         .beyond("fails with `busy`; retry later"),
-    Limit::new("`jobs` calls that wait", MAX_JOB_WAITS as u64, "calls")
+    Limit::new("`jobs` calls that wait for a job", MAX_JOB_WAITS as u64, "calls")
         .beyond("fails with `busy`; retry without `wait_secs`"),
     Limit::new("waiting calls of each kind, per session", MAX_QUEUE as u64, "calls").beyond(BUSY),
     Limit::new("waiting calls of each kind, all sessions", MAX_QUEUE_OF_ALL as u64, "calls")

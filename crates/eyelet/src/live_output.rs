@@ -6,15 +6,15 @@ use std::sync::Arc;
 /// An output stream of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
-    /// Its standard output.
+    /// The standard output of the command.
     Stdout,
-    /// Its standard error.
+    /// The standard error of the command.
     Stderr,
 }
 
 type Take = dyn Fn(OutputKind, &[u8]) -> usize + Send + Sync;
 
-/// What takes the output. It returns how many bytes it took.
+/// The function that takes the output. It returns how many bytes it took.
 #[derive(Clone)]
 pub(crate) struct LiveOutput(Arc<Take>);
 

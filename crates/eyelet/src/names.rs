@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde::de::Visitor;
 
-/// The error of parsing a text that names no value of an enum. `Display` lists the valid names.
+/// The error if a text is not the name of any value of an enum. `Display` lists the valid names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     what: &'static str,
@@ -23,7 +23,7 @@ impl UnknownName {
         UnknownName { what, given: given.to_owned(), expected }
     }
 
-    /// The text that names no value.
+    /// Returns the text that is not a valid name.
     pub fn given(&self) -> &str {
         &self.given
     }

@@ -13,7 +13,8 @@ use crate::text::reply_budget::ReplyBudget;
 
 /// The result of a tool, before it is rendered.
 ///
-/// Its `Serialize` form is the `data` of the envelope, with keys in the order of the fields.
+/// The `Serialize` form of a report is the `data` of the envelope, with keys in the order of the
+/// fields.
 pub trait Report: ReportData + Send + 'static {
     /// The `content` of the function dialect.
     fn content(&self) -> String;
@@ -21,13 +22,14 @@ pub trait Report: ReportData + Send + 'static {
     /// Whether the tool found what the caller wanted. (A report exists only if the tool ran.)
     fn success(&self) -> bool;
 
-    /// The text of a reply to a model. It should fit the turn's [`ReplyBudget`] and say how to continue,
-    /// even if the function dialect does not: a text that does not fit is truncated at its end.
+    /// The text of a reply to a model. The text should fit the turn's [`ReplyBudget`] and say how
+    /// to continue, even if `content` is longer. eyelet truncates a text that does not fit at its
+    /// end.
     fn reply(&self) -> String {
         self.content()
     }
 
-    /// How many bytes are not shown, as far as the tool knows.
+    /// How many bytes of the result the reply does not show, as far as the tool knows.
     fn withheld_bytes(&self) -> u64 {
         0
     }
@@ -61,9 +63,10 @@ pub struct Attachment<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AttachmentMode {
-    /// As `base64` in `data`.
+    /// The envelope contains the attachment as `base64` in `data`.
     Inline,
-    /// Not in the envelope: the interface sends it in another form, or not at all.
+    /// The envelope does not contain the attachment: the interface sends the attachment in another
+    /// form, or not at all.
     Omit,
 }
 
@@ -98,18 +101,19 @@ impl ToolOutput {
     /// Renders the function dialect: `content` and `success`.
     ///
     /// # Errors
-    /// `too_large` if it exceeds [`MAX_ANSWER_BYTES`].
+    /// Fails with `too_large` if the result exceeds [`MAX_ANSWER_BYTES`].
     pub fn function(&self) -> Result<FunctionOutput, FunctionCallError> {
         let content = self.report.content();
         within_cap(content.len())?;
         Ok(FunctionOutput { content, success: Some(self.report.success()) })
     }
 
-    /// Renders the text of a reply to a model, within the turn's [`ReplyBudget`]. If a host's own tool
-    /// exceeds it, the text is truncated and the last line says so.
+    /// Renders the text of a reply to a model, within the turn's [`ReplyBudget`]. If the text of a
+    /// host's own tool exceeds the budget, eyelet truncates the text and adds a last line that says
+    /// so.
     ///
     /// # Errors
-    /// `too_large` if it exceeds [`MAX_ANSWER_BYTES`].
+    /// Fails with `too_large` if the result exceeds [`MAX_ANSWER_BYTES`].
     pub fn reply(&self) -> Result<String, FunctionCallError> {
         let reply = self.report.reply();
         within_cap(reply.len())?;
@@ -119,7 +123,7 @@ impl ToolOutput {
         })
     }
 
-    /// How many bytes are not shown, as far as the tool knows.
+    /// How many bytes of the result the reply does not show, as far as the tool knows.
     pub fn withheld_bytes(&self) -> u64 {
         self.report.withheld_bytes()
     }
@@ -147,7 +151,7 @@ impl ToolOutput {
     /// Renders the `data` of the envelope as JSON text.
     ///
     /// # Errors
-    /// `too_large` if it exceeds [`MAX_ANSWER_BYTES`].
+    /// Fails with `too_large` if the result exceeds [`MAX_ANSWER_BYTES`].
     pub fn data(&self, attached: AttachmentMode) -> Result<String, FunctionCallError> {
         let mut json = self.report.to_json().map_err(|error| {
             FunctionCallError::Fatal(format!("the report cannot be serialized as JSON: {error}"))
@@ -185,7 +189,7 @@ pub struct FunctionOutput {
 pub enum Envelope {
     /// The tool ran.
     Ok {
-        /// Its result as JSON text.
+        /// The result of the tool as JSON text.
         data: String,
     },
     /// The call failed.
@@ -220,8 +224,8 @@ impl Envelope {
         matches!(self, Envelope::Ok { .. })
     }
 
-    /// Renders the hint with `render` instead of its `Display`: for interfaces that name their own
-    /// flags.
+    /// Renders the hint with `render` instead of `Display`. An interface with flags uses this to
+    /// name its flags.
     #[must_use]
     pub fn with_hint_text(mut self, render: impl FnOnce(&Hint) -> String) -> Self {
         if let Envelope::Error { error, hint } = &mut self {
@@ -271,12 +275,13 @@ struct ErrorBody<'a> {
     details: Option<&'a str>,
 }
 
-/// A report as JSON. Every type that implements [`Serialize`] has it.
+/// A report that renders itself as JSON. Every type that implements [`Serialize`] implements this
+/// trait.
 pub trait ReportData {
     /// The `data` of the envelope as JSON text.
     ///
     /// # Errors
-    /// The error of the type's `Serialize` implementation.
+    /// Returns the error of the type's `Serialize` implementation.
     fn to_json(&self) -> serde_json::Result<String>;
 }
 
@@ -297,7 +302,7 @@ pub struct TextReport {
 }
 
 impl TextReport {
-    /// A successful result.
+    /// Creates a report with this text, whose `success` is true.
     pub fn new(content: impl Into<String>) -> Self {
         TextReport { content: content.into(), success: true }
     }

@@ -24,12 +24,12 @@ struct State {
 }
 
 impl Progress {
-    /// The count so far.
+    /// Returns the count so far.
     pub fn count(&self) -> u64 {
         self.0.count.load(Ordering::Relaxed)
     }
 
-    /// Adds to the count.
+    /// Adds `count` to the count.
     pub fn add(&self, count: u64) {
         self.0.count.fetch_add(count, Ordering::Relaxed);
     }

@@ -1,10 +1,11 @@
 //! The settings files that commands must not change.
 
-/// Paths at the top of each root and of each repository's work tree that commands can neither change nor
-/// create: settings with which a program starts other programs, later and outside of the sandbox. The
-/// supervisor adds the config and hooks of git.
+/// Relative paths that sandboxed commands can neither change nor create at the top of each root and
+/// of each git work tree. These files are settings that make a program start other programs later,
+/// outside the sandbox. The supervisor also protects the config and hooks of git.
 ///
-/// A directory stands for everything in it. Deeper in the tree, files with these names are ordinary files.
+/// A directory stands for everything in it. Deeper in the tree, files with these names are not
+/// protected.
 pub const PROTECTED_PATHS: &[&str] = &[
     ".cargo/config",
     ".cargo/config.toml",

@@ -37,7 +37,7 @@ impl ToolRouter {
         ToolRouter { tools: Vec::new() }
     }
 
-    /// Adds a tool. Replaces a tool with the same name.
+    /// Adds a tool. If the router has a tool with the same name, replaces that tool.
     #[must_use]
     pub fn with(self, tool: impl Tool) -> Self {
         self.with_boxed(Box::new(tool))
@@ -50,19 +50,21 @@ impl ToolRouter {
         self
     }
 
-    /// Removes all tools except those with these names. Ignores names that no tool has.
+    /// Removes all tools except those with these names. Ignores names of unknown tools.
     #[must_use]
     pub fn only(mut self, names: &[impl AsRef<str>]) -> Self {
         self.tools.retain(|entry| names.iter().any(|name| name.as_ref() == entry.name));
         self
     }
 
-    /// The definitions of all tools: those of this crate in their usual order, then added ones.
+    /// Returns the definitions of all tools: first the tools of this crate in their usual order,
+    /// then the tools that the host added.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|entry| entry.tool.definition()).collect()
     }
 
-    /// The definitions of all tools for calls in this context: that of `bash` says what commands may do.
+    /// Returns the definitions of all tools for calls in this context. In this form, the
+    /// description of `bash` says what commands may do.
     pub fn definitions_in(&self, turn: &TurnContext) -> Vec<ToolDefinition> {
         self.tools.iter().map(|entry| entry.tool.definition_in(turn)).collect()
     }
@@ -95,7 +97,8 @@ impl ToolRouter {
     /// ```
     ///
     /// # Errors
-    /// The same as [`ToolRouter::call`]. The code is `unknown_tool` if the router has no such tool.
+    /// The same as [`ToolRouter::call`]. The error code is `unknown_tool` if the router has no tool
+    /// of type `T`.
     pub fn run<T: Tool>(
         &self,
         args: T::Args,

@@ -2,11 +2,11 @@
 
 use crate::names::named;
 
-/// What commands may do. There is no default: a host has to choose.
+/// The policy that says what commands may do. There is no default: a host has to choose a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SandboxPolicy {
-    /// Commands are refused.
+    /// eyelet refuses to run commands.
     Off,
     /// Commands can read files, and write only to their private temp directory.
     ReadOnly,

@@ -14,18 +14,19 @@ use crate::output::{Report, ToolOutput};
 
 /// A tool: takes typed arguments and returns a typed report.
 ///
-/// A tool does not know how its report is rendered or sent. It opens only paths that
+/// A tool does not know how its report is rendered or sent. A tool opens only paths that
 /// [`TurnContext::resolve_path`] returned.
 pub trait Tool: Send + Sync + 'static {
-    /// The arguments.
+    /// The type of the arguments.
     type Args: DeserializeOwned;
-    /// The result.
+    /// The type of the result.
     type Report: Report;
 
-    /// The definition for models and hosts.
+    /// Returns the definition for models and hosts.
     fn definition(&self) -> ToolDefinition;
 
-    /// The definition for calls in this context. By default, it does not depend on the context.
+    /// Returns the definition for calls in this context. By default, the definition does not depend
+    /// on the context.
     fn definition_in(&self, _turn: &TurnContext) -> ToolDefinition {
         self.definition()
     }
@@ -33,7 +34,8 @@ pub trait Tool: Send + Sync + 'static {
     /// Runs the tool.
     ///
     /// # Errors
-    /// Errors that a model can react to: invalid arguments, a path outside the roots, a system error.
+    /// Fails with errors that a model can react to: invalid arguments, a path outside the roots, a
+    /// system error.
     fn run(&self, args: Self::Args, turn: &TurnContext) -> Result<Self::Report, ToolError>;
 }
 
@@ -56,27 +58,28 @@ pub trait Tool: Send + Sync + 'static {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// The tool's name.
+    /// The name of the tool, with which models call it.
     pub name: &'static str,
-    /// A short name for people.
+    /// A short name of the tool for people.
     pub title: &'static str,
-    /// What the tool does, what it returns, how to continue, and what not to use it for.
+    /// The description for models: what the tool does and returns, how to continue a truncated
+    /// result, and when to use another tool.
     pub description: String,
-    /// The JSON schema of its arguments.
+    /// The JSON schema of the arguments.
     pub input_schema: Value,
-    /// Whether the tool changes nothing.
+    /// Whether the tool never changes anything.
     pub read_only: bool,
-    /// What a call costs the host.
+    /// The kind of work that a call does.
     pub load: Load,
-    /// What progress counts, such as `files searched`.
+    /// The unit of [`Progress`](crate::Progress), such as `files searched`.
     pub counts: &'static str,
     /// The limits of the tool.
     pub limits: Vec<Limit>,
 }
 
 impl ToolDefinition {
-    /// Defines a tool without arguments that may change files and reads one file at most. The other
-    /// methods change that.
+    /// Defines a tool that has no arguments, may change files and reads at most one file. Use the
+    /// other methods to change these defaults.
     pub fn new(name: &'static str, description: impl Into<String>) -> Self {
         ToolDefinition {
             name,
@@ -92,7 +95,7 @@ impl ToolDefinition {
         }
     }
 
-    /// Sets the short name for people.
+    /// Sets the short name of the tool for people.
     #[must_use]
     pub fn with_title(mut self, title: &'static str) -> Self {
         self.title = title;
@@ -106,21 +109,21 @@ impl ToolDefinition {
         self
     }
 
-    /// States that the tool changes nothing.
+    /// Declares that the tool never changes anything.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.read_only = true;
         self
     }
 
-    /// Sets what a call costs the host.
+    /// Sets the kind of work that a call does.
     #[must_use]
     pub fn with_load(mut self, load: Load) -> Self {
         self.load = load;
         self
     }
 
-    /// Sets what [`Progress`](crate::Progress) counts, such as `files searched`.
+    /// Sets the unit of [`Progress`](crate::Progress), such as `files searched`.
     #[must_use]
     pub fn with_counts(mut self, counts: &'static str) -> Self {
         self.counts = counts;
@@ -135,17 +138,17 @@ impl ToolDefinition {
     }
 }
 
-/// What a call costs the host. A host limits how many calls of each kind run at once.
+/// The kind of work that a call does. A host limits how many calls of each kind run at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Load {
-    /// Reads one file.
+    /// The call reads one file.
     Read,
-    /// Walks a tree.
+    /// The call walks a directory tree.
     Walk,
-    /// Runs a command.
+    /// The call runs a command.
     Command,
-    /// Waits for a command that runs already.
+    /// The call waits for a command that already runs.
     Wait,
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn check(
     }
     let mut program = program(&launch.command, project).ok_or_else(|| {
         let (place, command, advice) = (place.display(), &launch.command, client.advice());
-        Failure::new(format!("{place}: no program `{command}`; {advice}"))
+        Failure::new(format!("{place}: program `{command}` not found; {advice}"))
     })?;
     let mut warning = String::new();
     if scope == Scope::Project {
@@ -57,7 +57,8 @@ pub(crate) fn check(
         if !names.is_empty() {
             let (names, advice) = (names.join(", "), client.advice());
             warning = format!(
-                "checked without the project's environment variables {names}; to remove them, {advice}\n"
+                "checked without the environment variables {names}, which the project's config file \
+                 sets; to remove them, {advice}\n"
             );
         }
     }
@@ -81,8 +82,9 @@ fn this_program(program: &Path) -> Result<PathBuf, String> {
     match executable.is_same(program) {
         true => Ok(executable.path),
         false => {
-            Err("was not run: from a project's file, --check runs only this eyelet executable"
-                .to_owned())
+            let reason = "was not run: --check runs the command of a project's config file only if \
+                          it is this eyelet executable";
+            Err(reason.to_owned())
         }
     }
 }

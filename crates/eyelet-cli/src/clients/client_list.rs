@@ -25,7 +25,8 @@ pub(crate) struct Client {
     /// The key of the servers in its file.
     pub(crate) servers: &'static str,
     pub(crate) shape: Shape,
-    /// Its possible files in a project. The first that exists is used, or else the first.
+    /// The possible config files of the client in a project. eyelet uses the first file that
+    /// exists, or the first of the list if none exists.
     project: &'static [&'static str],
     /// The directory of its file for all projects.
     user_folder: fn(&Home) -> PathBuf,
@@ -244,7 +245,7 @@ pub(crate) fn client_named(name: &str) -> Option<&'static Client> {
 }
 
 impl Client {
-    /// Its scopes, in order of precedence.
+    /// The scopes of the client, in order of precedence.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         let project = (!self.project.is_empty()).then_some(Scope::Project);
         project.into_iter().chain([Scope::User]).collect()
@@ -264,7 +265,7 @@ impl Client {
         self.note.filter(|(note_scope, _)| *note_scope == scope).map(|(_, note)| note)
     }
 
-    /// Its file in a scope.
+    /// The config file of the client in a scope.
     pub(crate) fn file(&self, scope: Scope, project: &Path) -> Result<PathBuf, Failure> {
         let (folder, files) = match scope {
             Scope::Project => (project.to_owned(), self.project),

@@ -47,7 +47,7 @@ pub(crate) struct Change<'c> {
 /// The fields with which clients set environment variables. eyelet's own entries have none.
 const VARIABLE_FIELDS: [&str; 4] = ["env", "environment", "envs", "envFile"];
 
-/// The fields of an entry; `arguments` are those of the program.
+/// The fields of an entry; `arguments` are the arguments of the program.
 pub(crate) fn fields(
     client: &Client,
     name: &str,
@@ -85,7 +85,9 @@ pub(crate) fn fields(
             if_missing("name", json!(name)),
             if_missing(
                 "description",
-                json!("Bounded tools: list_dir, find_files, grep_files, read, bash, jobs"),
+                json!(
+                    "Tools with bounded output: list_dir, find_files, grep_files, read, bash, jobs"
+                ),
             ),
             required("cmd", json!(command)),
             required("args", json!(arguments)),

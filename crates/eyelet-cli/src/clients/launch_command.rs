@@ -1,4 +1,4 @@
-//! What an entry starts, and for which directories.
+//! The command that an entry starts, and the directories that its arguments name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ struct Root {
     path: PathBuf,
 }
 
-/// The directories that the arguments name; empty if the server uses those of its client.
+/// The directories that the arguments name; empty if the server uses the roots of its client.
 fn roots(client: &Client, launch: &LaunchCommand, project: &Path) -> Vec<Root> {
     let named = |flag: &str| -> Vec<Root> {
         let words = || launch.written.iter().map(String::as_str);
@@ -91,7 +91,7 @@ fn roots(client: &Client, launch: &LaunchCommand, project: &Path) -> Vec<Root> {
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) name: String,
-    /// What the entry starts, if there is one.
+    /// The command that the entry starts, if the file has the entry.
     pub(crate) launch: Option<LaunchCommand>,
     /// How its arguments name the project, if they do.
     pub(crate) named_as: Option<String>,
@@ -169,7 +169,7 @@ pub(crate) fn serving(
     found
 }
 
-/// What a file has for a project.
+/// The entries of a file that concern a project.
 #[derive(Debug)]
 pub(crate) enum Serving {
     None,

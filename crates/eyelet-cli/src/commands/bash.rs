@@ -59,7 +59,7 @@ pub(crate) fn run(flags: &BashFlags, before: &ContextFlags) -> Result<ExitCode, 
             return Ok(READER_GONE.into());
         }
         Printed::Failed(error) => return Err(error.into()),
-        Printed::NotAll => print::note("not all output was read in time; the rest is lost"),
+        Printed::NotAll => print::note("the output was read too slowly; the rest is lost"),
         Printed::All => {}
     }
     if !is_live {
@@ -77,7 +77,7 @@ pub(crate) fn run(flags: &BashFlags, before: &ContextFlags) -> Result<ExitCode, 
         print::note(&blocked);
     }
     for path in report.reverted_in_words() {
-        print::note(&format!("protected: {path}"));
+        print::note(&format!("protected path {path}"));
     }
     Ok(exit_code(&report))
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(flags: &ConfigFlags) -> Result<ExitCode, Failure> {
     print::lines(&table(&settings))?;
     if has_registries(&settings) {
         let hosts = registries::all().join("\n  ");
-        print::lines(&format!("\nallow_host: registries stands for\n  {hosts}"))?;
+        print::lines(&format!("\nallow_host: `registries` stands for these hosts:\n  {hosts}"))?;
     }
     if let Some(file) = file.filter(|file| !file.found) {
         print::note(&format!("config file not found: {}", file.path.display()));

@@ -15,17 +15,17 @@ const ALWAYS: &[&str] = &[
      (the list is in docs/secrets.md). \
      --root limits which files list_dir, find_files, grep_files and read can access and where commands can write, \
      but not what commands can read.",
-    "--network allows IP only, including services that listen on this machine. Unix sockets are always refused, \
-     so commands cannot use Docker, D-Bus, ssh-agent or X11.",
+    "--network allows only IP connections, including connections to services that listen on this machine. \
+     The sandbox always blocks Unix sockets, so commands cannot use Docker, D-Bus, ssh-agent or X11.",
     "--deny hides a file from commands only if the file exists when the first command of a session runs. --deny and \
      the list of secrets hide paths, but not other hard links or other mounts of the same file.",
     "Repositories created after the first command of a session, by a command or by you, are not protected \
-     in that session (HTTP requests without a session share one as long as the server runs): running git in them, \
-     or in a repository that has them as submodules, can execute their hooks and config.",
-    "Commands can change git hooks and config files that core.hooksPath, include.path or symlinks in .git/hooks \
-     place inside the project, and the `exec` lines that `git rebase --continue` runs.",
-    "--memory is checked four times a second, so a command can exceed it for a moment. Memory that no process maps, \
-     such as the content of an unmapped memfd, does not count.",
+     in that session: running git in them, or in a repository that has them as submodules, can execute \
+     their hooks and config. HTTP requests without a session count as one session as long as the server runs.",
+    "If core.hooksPath, include.path or symlinks in .git/hooks place git hooks or config files inside the project, \
+     commands can change these files. Commands can also change the `exec` lines that `git rebase --continue` runs.",
+    "eyelet checks --memory four times a second, so a command can exceed the limit for a moment. Memory that no \
+     process maps, such as the content of an unmapped memfd, does not count toward the limit.",
     "--sandbox full, the default of `eyelet call` and `eyelet bash`, runs commands without a sandbox.",
 ];
 
@@ -53,8 +53,8 @@ fn advice(machine: &Machine, profile: &[String]) -> Vec<String> {
     let mut advice = [profile, &machine.advice()].concat();
     let until_then = match machine.tier() {
         None => Some(
-            "Until then, only --sandbox full runs commands, without a sandbox. Use it only for commands \
-             that you trust.",
+            "Until then, eyelet runs commands only with --sandbox full, which means without a sandbox. Use \
+             --sandbox full only for commands that you trust.",
         ),
         Some(tier) => machine
             .gaps(tier)
@@ -78,11 +78,11 @@ fn blocked_mechanism(tier: Tier) -> &'static str {
     match tier {
         Tier::Namespaces => {
             "If a command fails, the reply says what the sandbox blocked. The kernel counts refused connections; \
-             refused writes are a guess from the command's stderr."
+             eyelet guesses refused writes from the command's stderr."
         }
         Tier::Landlock => {
-            "If a command fails, the reply says what the sandbox probably blocked. This is a guess from the command's \
-             stderr, because the kernel counts nothing in this tier."
+            "If a command fails, the reply says what the sandbox probably blocked. eyelet guesses this from the \
+             command's stderr, because in the second tier the kernel counts nothing."
         }
     }
 }
@@ -117,7 +117,7 @@ fn text(machine: &Machine, advice: &[String]) -> String {
                 Tier::Landlock => "Landlock, seccomp, no capabilities",
             };
             lines.push(format!(
-                "--sandbox read-only and workspace-write run commands in the {} tier: {means}.",
+                "--sandbox read-only and workspace-write run commands in the {} tier of the sandbox: {means}.",
                 name(tier)
             ));
             lines.push(blocked_mechanism(tier).to_owned());

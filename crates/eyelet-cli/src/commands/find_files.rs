@@ -29,7 +29,7 @@ pub(crate) fn run(flags: &FindFilesFlags, before: &ContextFlags) -> Result<ExitC
         if report.hidden_matches > 0 {
             let count = grouped(report.hidden_matches);
             print::note(&format!(
-                "hidden or ignored files that match: {count}; use --ignored show"
+                "hidden or ignored files that match: {count}; use --ignored show to list them"
             ));
         }
         tool_runner::note_unreadable(&report.unreadable, report.skipped.unreadable);

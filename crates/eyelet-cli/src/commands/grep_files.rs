@@ -44,8 +44,8 @@ pub(crate) fn run(flags: &GrepFilesFlags, before: &ContextFlags) -> Result<ExitC
     Ok(if found { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-/// Lines for people at a terminal, files for programs, unless a flag says otherwise. As in `rg`, flags of
-/// lines have no effect on files and counts.
+/// Shows lines at a terminal and files otherwise, unless a flag selects another form. As in `rg`,
+/// flags for lines have no effect if files or counts are shown.
 fn show(flags: &GrepFilesFlags) -> Show {
     if flags.count {
         Show::Count

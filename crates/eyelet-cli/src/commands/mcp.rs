@@ -128,12 +128,12 @@ fn print_hints(options: &Options, router: &ToolRouter) {
     print::note(&format!("eyelet serves {} over MCP on stdin and stdout.", tools.join(", ")));
     let roots = || options.roots.iter().chain(&options.default_root).map(|root| root.path());
     if roots().next().is_none() {
-        print::note("No files are accessible; restart with --root DIR, or in a project.");
+        print::note("No files are accessible; restart with --root DIR or in a project directory.");
     } else {
         let roots: Vec<_> = roots().map(|root| root.display().to_string()).collect();
-        print::note(&format!("It is confined to {}.", roots.join(", ")));
+        print::note(&format!("The server is confined to {}.", roots.join(", ")));
     }
-    print::note("Press Ctrl-D to stop it.");
+    print::note("Press Ctrl-D to stop the server.");
     // Variables that the client may lack become flags; the user's file applies again.
     let flags = config::variable_flags().map(|more| env::args_os().skip(1).chain(more));
     let entry = match flags.and_then(|flags| clients::generic_entry(flags, roots())) {

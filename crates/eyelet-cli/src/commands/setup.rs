@@ -154,7 +154,7 @@ impl Target {
         Ok((slot, arguments))
     }
 
-    /// Replaces the file, prints the changed lines and what was done.
+    /// Replaces the file, and prints the changed lines and a message.
     fn replace(&self, old: Option<&str>, new: &str, name: &str, done: &str) -> Result<(), Failure> {
         let client = self.client;
         let backup = clients::replace(&self.place, old, new)?;

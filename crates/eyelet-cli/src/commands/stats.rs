@@ -47,7 +47,8 @@ fn screen() -> Screen {
     Screen { width: print::is_terminal().then(width), colours: Colours::detect() }
 }
 
-/// Writes the page. It has the commands of the record, so only the user can read a new file.
+/// Writes the page. The page contains the commands of the record, so a new file is readable by its
+/// owner only.
 fn write_page(out: &Path, records: &[PathBuf], page: &str) -> Result<(), Failure> {
     if records.iter().any(|record| is_same_file(record, out)) {
         let message = format!("--html {}: is the record itself; use another file", quoted(out));

@@ -27,28 +27,29 @@ pub(crate) struct ContextFlags {
     /// Let list_dir, find_files, grep_files and read access files outside the roots, except secrets
     #[arg(long)]
     pub(crate) read_anywhere: bool,
-    /// Deny access to paths that match GLOB, absolute or relative to each root; repeatable
+    /// Deny access to paths that match GLOB; a relative GLOB applies below each root; repeatable
     #[arg(long = "deny", value_name = "GLOB")]
     pub(crate) denied: Vec<String>,
     /// Search with ripgrep's libraries (embedded) or with the program rg [default: embedded]
     #[arg(long, value_name = "ENGINE", value_parser = one_of::<SearchEngine>(SearchEngine::NAMES))]
     pub(crate) search_engine: Option<SearchEngine>,
-    /// Limit each file of saved bash output to N bytes, and all files together to four times as many
-    /// [default: see `eyelet limits`]
+    /// Limit each file of saved bash output to N bytes, and all these files together to four times
+    /// N [default: see `eyelet limits`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) spill_bytes: Option<u64>,
-    /// Set what commands may do: not run, only read, also write in the roots, or anything [default:
-    /// full; for mcp: workspace-write]
+    /// Set what commands may do: not run (off), only read (read-only), also write in the roots
+    /// (workspace-write), or do anything (full) [default: full; for mcp: workspace-write]
     #[arg(long, value_name = "POLICY", value_parser = one_of::<SandboxPolicy>(SandboxPolicy::NAMES))]
     pub(crate) sandbox: Option<SandboxPolicy>,
-    /// Let sandboxed commands also write to this directory, under workspace-write; repeatable
+    /// Let commands under the policy workspace-write also write to this directory; repeatable
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) writable: Vec<PathBuf>,
     /// Let sandboxed commands use the network
     #[arg(long)]
     pub(crate) network: bool,
-    /// Let sandboxed commands connect only to HOST[:PORT], through an HTTP proxy; *.HOST allows all names below
-    /// HOST, localhost:PORT a port of this machine, registries the known package registries; repeatable
+    /// Let sandboxed commands connect only to HOST[:PORT], through an HTTP proxy; *.HOST means all
+    /// names below HOST, localhost:PORT means a port of this machine, and registries means all
+    /// well-known package registries; repeatable
     #[arg(long = "allow-host", value_name = "HOST")]
     pub(crate) allowed_hosts: Vec<String>,
     /// Kill a command if its processes use more memory than SIZE, such as 4G or 50% [default: half of the

@@ -16,7 +16,8 @@ pub(crate) struct McpFlags {
     /// Offer only these tools, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
-    /// Send replies as plain text, or as the JSON envelope in text or in structured content
+    /// Send replies as plain text (text), as JSON in the text (envelope), or as JSON in structured
+    /// content (structured)
     #[arg(long, value_name = "FORM", value_parser = one_of::<ReplyForm>(ReplyForm::NAMES), default_value_t)]
     pub(crate) reply: ReplyForm,
     #[arg(long, value_name = "N", value_parser = reply_bytes, help = format!(
@@ -28,7 +29,8 @@ pub(crate) struct McpFlags {
     /// with --http, else off]
     #[arg(long, value_name = "FORM", value_enum)]
     pub(crate) log: Option<LogForm>,
-    /// Append one line of JSON per call to this file, with path or command and sizes, without contents
+    /// Append one line of JSON per call to this file; the line has the path or command and sizes,
+    /// but no contents
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]

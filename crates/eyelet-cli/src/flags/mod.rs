@@ -63,7 +63,7 @@ pub(crate) enum Command {
     Read(LazyArgs<ReadFlags>),
     /// Run a shell command
     #[command(
-        after_help = "Ctrl-C interrupts the command; a second one, or three more seconds, kill it.\n\
+        after_help = "Ctrl-C interrupts the command. eyelet kills it three seconds later, or at the second Ctrl-C.\n\
                             Exit code: that of the command, 128 + N if signal N killed it, 124 if it timed out, \
                             125 if it could not run."
     )]
@@ -77,7 +77,7 @@ pub(crate) enum Command {
     /// Print the tool definitions as JSON, for a model's API
     #[command(after_help = "Prints the tools that `eyelet mcp` offers with the same options.")]
     Tools(LazyArgs<ToolsFlags>),
-    /// Report what recorded calls put into the contexts of models
+    /// Report how much of the models' contexts the recorded calls used
     #[command(after_help = stats::AFTER_HELP)]
     Stats(LazyArgs<StatsFlags>),
     /// Print the limits of the tools
@@ -95,7 +95,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Print, write or check the config entry that makes a client start the server
+    /// Print, write or check the config entry that makes an MCP client start eyelet
     #[command(after_help = setup::AFTER_HELP)]
     Setup(LazyArgs<SetupFlags>),
     /// Print the server's settings and where each value comes from

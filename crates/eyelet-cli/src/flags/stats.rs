@@ -6,12 +6,12 @@ use clap::Args;
 
 use super::value_parsers::whole_number;
 
-pub(crate) const AFTER_HELP: &str = "FILE is the file of `eyelet mcp --record FILE`; FILE.1 beside it has older calls. \
-    docs/records.md explains the report.";
+pub(crate) const AFTER_HELP: &str = "FILE is a file that `eyelet mcp --record FILE` has written; \
+    FILE.1 in the same directory has older calls. docs/records.md explains the report.";
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsFlags {
-    /// Records of calls
+    /// Files that `eyelet mcp --record` has written
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Print the report as JSON

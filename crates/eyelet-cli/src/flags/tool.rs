@@ -34,7 +34,7 @@ pub(crate) struct ListDirFlags {
         "List N levels; 1 lists only the directory's own entries [default: {}]", list_dir::DEFAULT_DEPTH
     ))]
     pub(crate) depth: Option<u64>,
-    /// List entries that .gitignore excludes, and .git, or skip them [default: show]
+    /// Show or skip .git and the entries that .gitignore excludes [default: show]
     #[arg(long, value_name = "WHAT", value_parser = one_of::<Ignored>(Ignored::NAMES))]
     pub(crate) ignored: Option<Ignored>,
     #[command(flatten)]
@@ -71,7 +71,8 @@ pub(crate) struct GrepFilesFlags {
         )
     )]
     pub(crate) context: Option<u64>,
-    /// Search only files that match this glob, such as *.rs or *.{ts,tsx}; !*.md excludes files
+    /// Search only files that match this glob, such as *.rs or *.{ts,tsx}; a leading ! excludes
+    /// files, as in !*.md
     #[arg(short = 'g', long, value_name = "GLOB")]
     pub(crate) include: Option<String>,
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
@@ -92,7 +93,7 @@ pub(crate) struct FindFilesFlags {
     /// Directory to search
     #[arg(default_value = ".", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
-    /// Find hidden files and files that .gitignore excludes, or skip them [default: skip]
+    /// Show or skip hidden files and files that .gitignore excludes [default: skip]
     #[arg(long, value_name = "WHAT", value_parser = one_of::<Ignored>(Ignored::NAMES))]
     pub(crate) ignored: Option<Ignored>,
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true, help = format!(
@@ -133,8 +134,8 @@ pub(crate) struct BashFlags {
         "Kill the command after N seconds [default: {}] [maximum: {}]", bash::DEFAULT_TIMEOUT_SECS, bash::MAX_TIMEOUT_SECS
     ))]
     pub(crate) timeout_secs: Option<u64>,
-    /// Print at the end, and of long output only its start, its end, or half of each [default: print all output
-    /// while the command runs]
+    /// Print the output after the command has ended, and only this part of it if it is long
+    /// [default: print all output while the command runs]
     #[arg(long, value_name = "PART", value_parser = one_of::<Keep>(Keep::NAMES))]
     pub(crate) keep: Option<Keep>,
     #[command(flatten)]

@@ -154,7 +154,7 @@ fn rows<K: Key>(ledger: Ledger<K>, max: usize) -> Rows<K> {
     Rows { rows: all.into_iter().map(|(key, totals)| Row { key, totals }).collect(), others }
 }
 
-/// Finds ranges that a session read more than once, and joins those of all sessions.
+/// Finds ranges that a session read more than once, and joins the ranges of all sessions.
 fn repeated_reads(reads: Ledger<ReadOfRange>, max: usize) -> RepeatedReads {
     let mut found = RepeatedReads::default();
     let mut ranges: BTreeMap<(String, (u64, u64)), RepeatedRead> = BTreeMap::new();

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 /// How many bytes of keys a ledger holds.
 const MAX_KEY_BYTES: usize = 8 * 1024 * 1024;
-/// What an entry costs besides the text of its key.
+/// The memory of an entry, in bytes, without the text of its key.
 const ENTRY_BYTES: usize = 128;
 
-/// The sums of some calls. The fields have the names and meanings of those of the record.
+/// The sums of some calls. The fields have the same names and meanings as the fields of the record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Totals {
     pub(crate) calls: u64,
@@ -53,7 +53,7 @@ impl Totals {
     }
 }
 
-/// What a row of the report is about.
+/// The subject of a row of the report.
 pub(crate) trait Key: Clone + Eq + Hash + Ord {
     /// The bytes of its text.
     fn bytes(&self) -> usize;

@@ -59,7 +59,7 @@ fn header(report: &ContextReport) -> Markup {
                     " into the contexts of models. "
                     @if total.withheld > 0 {
                         "eyelet withheld " strong { (rounded_size(total.withheld)) } ", "
-                        (words::percent(total.withheld, all)) " of all bytes."
+                        (words::percent(total.withheld, all)) " of all output."
                     }
                 }
                 p.source { (period) " · " (files.join(", ")) }

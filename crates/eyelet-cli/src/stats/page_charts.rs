@@ -26,7 +26,7 @@ pub(super) fn charts(report: &ContextReport) -> Markup {
     }
 }
 
-/// The class with the colour of a tool: that of its row.
+/// The CSS class with the colour of a tool, which depends on the row of the tool.
 pub(super) fn colour(report: &ContextReport, tool: &str) -> String {
     let row = report.tools.rows.iter().position(|row| row.key.tool == tool);
     match row {
@@ -89,7 +89,7 @@ fn segments(report: &ContextReport, bar: &Bar) -> Vec<(String, u64)> {
     parts
 }
 
-/// What a column says when the pointer is over it.
+/// The tooltip of a column.
 fn tip(report: &ContextReport, bar: &Bar, secs: i64, days: i64) -> Markup {
     let tools = report.tools.rows.iter().filter_map(|row| {
         let tokens = bar.tokens_by_tool.get(&row.key.tool)?;
@@ -152,7 +152,7 @@ fn tokens_by_path(report: &ContextReport) -> Markup {
     html! {
         section.card {
             h2 { (words::PATHS) }
-            p.about { "Tokens shown, and their share; commands count for their working directory" }
+            p.about { "Tokens shown, and their share; a command counts for its working directory" }
             @for row in &report.paths.rows {
                 (bar(
                     path(row.key.path.as_deref()),

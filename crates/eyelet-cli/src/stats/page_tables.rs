@@ -91,7 +91,7 @@ fn repeated_reads(report: &ContextReport) -> Markup {
         let cells = [&[words::range(row.range)], numbers.as_slice()].concat();
         (path(Some(&row.path)), cells)
     });
-    let about = "The same session read the same lines again. Tokens are those of the repeats.";
+    let about = "A session read the same lines more than once. Only the repeated reads count here.";
     let columns = ["path", "lines", "reads", "repeats", "tokens"];
     table(words::REPEATED, about, &columns, &rows.collect::<Vec<_>>())
 }

@@ -1,4 +1,4 @@
-//! The context report. Its JSON form is documented in docs/records.md; fields are only added.
+//! The context report. docs/records.md documents its JSON form; later versions only add fields.
 
 use eyelet_mcp::CallRecord;
 use serde::Serialize;
@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::ledger::{Key, Totals};
 use super::timeline::TimelineReport;
 
-/// What the calls of one or several records put into the contexts of models.
+/// The report about the calls of one or several records: how much they put into the contexts of
+/// models.
 #[derive(Debug, Serialize)]
 pub(crate) struct ContextReport {
     pub(crate) files: Vec<String>,
@@ -32,7 +33,7 @@ pub(crate) struct ContextReport {
 #[derive(Debug, Serialize)]
 pub(crate) struct Rows<K> {
     pub(crate) rows: Vec<Row<K>>,
-    /// What the rows do not show.
+    /// The totals of the keys that have no row.
     pub(crate) others: Totals,
 }
 
@@ -94,7 +95,7 @@ pub(crate) struct RepeatedReads {
     pub(crate) repeats: u64,
     /// The tokens of the repeats.
     pub(crate) tokens: u64,
-    /// Those whose repeats have the most tokens.
+    /// The ranges whose repeated reads have the most tokens.
     pub(crate) rows: Vec<RepeatedRead>,
 }
 

@@ -16,7 +16,7 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// The columns that a sparkline leaves for the name of the tool.
 const SPARKLINE_NAME: usize = 16;
 
-/// What the text is printed to.
+/// The terminal, pipe or file to which the text is printed.
 #[derive(Clone, Copy)]
 pub(crate) struct Screen {
     /// The columns of the terminal; none for a pipe or a file.

@@ -61,7 +61,7 @@ pub(super) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// A share in words, such as `12 %`. It is 0 or 100 only if that is exact.
+/// A share in words, such as `12 %`. The result is 0 or 100 only if the share is exactly that.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     let share = 100.0 * part as f64 / whole.max(1) as f64;
     match share {
@@ -122,7 +122,7 @@ pub(super) fn range((first, last): (u64, u64)) -> String {
     format!("{first}-{last}")
 }
 
-/// What a call worked on: its command, or its path and lines.
+/// The subject of a call: its command, or its path and lines.
 pub(super) fn target(call: &CallRecord) -> String {
     if let Some(command) = &call.command {
         return name(command);

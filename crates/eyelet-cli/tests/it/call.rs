@@ -160,7 +160,7 @@ fn background_job_is_refused() {
     expect![[r#"
         exit 1
         --- stdout
-        {"ok":false,"error":{"code":"invalid_input","message":"background jobs are not available: a job belongs to a session, and this call has none"}}
+        {"ok":false,"error":{"code":"invalid_input","message":"background jobs are not available: a job belongs to a session, and this call has no session"}}
     "#]]
     .assert_eq(&same(refused));
     assert!(!tree.path().join("made").exists());

@@ -429,7 +429,7 @@ fn registries_are_printed_with_those_of_the_user() {
         "",
         &["config", "--allow-host", "registries"],
     );
-    let (_, hosts) = text.split_once("allow_host: registries stands for\n").unwrap();
+    let (_, hosts) = text.split_once("allow_host: `registries` stands for these hosts:\n").unwrap();
     let hosts: Vec<_> = hosts.lines().map(str::trim).collect();
     assert!(hosts.contains(&"pypi.org:443") && hosts.contains(&"npm.example.com:443"), "{text}");
     assert!(!run(&[], "", &["config"]).contains("pypi.org"));

@@ -9,7 +9,7 @@ fn doctor_reports_the_tier_and_ends_with_what_to_do() {
     let output = command(&tree).arg("doctor").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "this machine can enforce nothing: {text}");
-    let parts = ["kernel ", "namespaces ", "Landlock ", "seccomp ", "tier: "];
+    let parts = ["kernel ", "namespaces ", "Landlock ", "seccomp ", " tier of the sandbox: "];
     for part in parts.into_iter().chain(["Limits on every machine:", "core.hooksPath"]) {
         assert!(text.contains(part), "{text}");
     }

@@ -49,7 +49,7 @@ fn no_match_exits_1_and_says_how_to_find_hidden_files() {
         --- stdout
         No matches found.
         --- stderr
-        hidden or ignored files that match: 1; use --ignored show
+        hidden or ignored files that match: 1; use --ignored show to list them
     "#]]
     .assert_eq(&eyelet(&tree, ["find-files", ".h*"]));
     expect![[r#"

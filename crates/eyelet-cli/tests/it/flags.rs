@@ -92,7 +92,7 @@ fn allow_host_contradicts_network_and_full() {
     expect![[r#"
         exit 125
         --- stderr
-        eyelet: --network allows every host; remove it or --allow-host
+        eyelet: --network allows every host; remove --network or --allow-host
     "#]]
     .assert_eq(&bash(&[&sandboxed[..], &["--network"]].concat()));
     expect![[r#"

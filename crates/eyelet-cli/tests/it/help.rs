@@ -36,10 +36,10 @@ fn help_of_eyelet() {
           bash         Run a shell command
           mcp          Run the MCP server on stdin and stdout, or over HTTP
           tools        Print the tool definitions as JSON, for a model's API
-          stats        Report what recorded calls put into the contexts of models
+          stats        Report how much of the models' contexts the recorded calls used
           limits       Print the limits of the tools
           doctor       Print what the sandbox can enforce on this machine, and which gaps remain
-          setup        Print, write or check the config entry that makes a client start the server
+          setup        Print, write or check the config entry that makes an MCP client start eyelet
           config       Print the server's settings and where each value comes from
           completions  Print a shell completion script
           man          Print the manual page; view it with `eyelet man | man -l -`
@@ -56,21 +56,23 @@ fn help_of_eyelet() {
                                         the working directory]
               --read-anywhere           Let list_dir, find_files, grep_files and read access files outside
                                         the roots, except secrets
-              --deny <GLOB>             Deny access to paths that match GLOB, absolute or relative to each
-                                        root; repeatable
+              --deny <GLOB>             Deny access to paths that match GLOB; a relative GLOB applies below
+                                        each root; repeatable
               --search-engine <ENGINE>  Search with ripgrep's libraries (embedded) or with the program rg
                                         [default: embedded] [possible values: embedded, rg]
-              --spill-bytes <N>         Limit each file of saved bash output to N bytes, and all files
-                                        together to four times as many [default: see `eyelet limits`]
-              --sandbox <POLICY>        Set what commands may do: not run, only read, also write in the
-                                        roots, or anything [default: full; for mcp: workspace-write]
-                                        [possible values: off, read-only, workspace-write, full]
-              --writable <DIR>          Let sandboxed commands also write to this directory, under
-                                        workspace-write; repeatable
+              --spill-bytes <N>         Limit each file of saved bash output to N bytes, and all these files
+                                        together to four times N [default: see `eyelet limits`]
+              --sandbox <POLICY>        Set what commands may do: not run (off), only read (read-only), also
+                                        write in the roots (workspace-write), or do anything (full)
+                                        [default: full; for mcp: workspace-write] [possible values: off,
+                                        read-only, workspace-write, full]
+              --writable <DIR>          Let commands under the policy workspace-write also write to this
+                                        directory; repeatable
               --network                 Let sandboxed commands use the network
               --allow-host <HOST>       Let sandboxed commands connect only to HOST[:PORT], through an HTTP
-                                        proxy; *.HOST allows all names below HOST, localhost:PORT a port of
-                                        this machine, registries the known package registries; repeatable
+                                        proxy; *.HOST means all names below HOST, localhost:PORT means a
+                                        port of this machine, and registries means all well-known package
+                                        registries; repeatable
               --memory <SIZE>           Kill a command if its processes use more memory than SIZE, such as
                                         4G or 50% [default: half of the memory of the machine or container]
               --env <NAME>              Pass this environment variable to sandboxed commands; repeatable
@@ -121,8 +123,8 @@ fn help_of_list_dir() {
               --offset <N>      Start at entry N [default: 1]
               --limit <N>       List at most N entries [default: 25]
               --depth <N>       List N levels; 1 lists only the directory's own entries [default: 2]
-              --ignored <WHAT>  List entries that .gitignore excludes, and .git, or skip them [default:
-                                show] [possible values: show, skip]
+              --ignored <WHAT>  Show or skip .git and the entries that .gitignore excludes [default: show]
+                                [possible values: show, skip]
               --json            Print the result as one line of JSON
           -h, --help            Print help
 
@@ -145,8 +147,8 @@ fn help_of_find_files() {
           [DIR]      Directory to search [default: .]
 
         Options:
-              --ignored <WHAT>  Find hidden files and files that .gitignore excludes, or skip them [default:
-                                skip] [possible values: show, skip]
+              --ignored <WHAT>  Show or skip hidden files and files that .gitignore excludes [default: skip]
+                                [possible values: show, skip]
               --limit <N>       List at most N files [default: 100] [maximum: 2000]
               --offset <N>      Start at file N [default: 1]
               --json            Print the result as one line of JSON
@@ -178,8 +180,8 @@ fn help_of_grep_files() {
           -c, --count           Print the number of matching lines of each file
           -i, --ignore-case     Ignore case
           -C, --context <N>     Print N lines before and after each match [default: 0] [maximum: 5]
-          -g, --include <GLOB>  Search only files that match this glob, such as *.rs or *.{ts,tsx}; !*.md
-                                excludes files
+          -g, --include <GLOB>  Search only files that match this glob, such as *.rs or *.{ts,tsx}; a
+                                leading ! excludes files, as in !*.md
               --limit <N>       Print at most N lines or files [default: 100] [maximum: 2000]
               --offset <N>      Start at line or file N of the result [default: 1]
               --json            Print the result as one line of JSON
@@ -230,15 +232,15 @@ fn help_of_bash() {
 
         Options:
               --timeout-secs <N>  Kill the command after N seconds [default: 120] [maximum: 600]
-              --keep <PART>       Print at the end, and of long output only its start, its end, or half of
-                                  each [default: print all output while the command runs] [possible values:
-                                  head, tail, both]
+              --keep <PART>       Print the output after the command has ended, and only this part of it if
+                                  it is long [default: print all output while the command runs] [possible
+                                  values: head, tail, both]
               --json              Print the result as one line of JSON
           -h, --help              Print help
 
         Path and sandbox options: as above
 
-        Ctrl-C interrupts the command; a second one, or three more seconds, kill it.
+        Ctrl-C interrupts the command. eyelet kills it three seconds later, or at the second Ctrl-C.
         Exit code: that of the command, 128 + N if signal N killed it, 124 if it timed out, 125 if it could
         not run.
     "#]].assert_eq(&help(&["bash"]));
@@ -255,15 +257,15 @@ fn help_of_mcp() {
 
         Options:
               --tools <NAMES>    Offer only these tools, separated by commas [default: all]
-              --reply <FORM>     Send replies as plain text, or as the JSON envelope in text or in
-                                 structured content [default: text] [possible values: text, envelope,
-                                 structured]
+              --reply <FORM>     Send replies as plain text (text), as JSON in the text (envelope), or as
+                                 JSON in structured content (structured) [default: text] [possible values:
+                                 text, envelope, structured]
               --reply-bytes <N>  Limit replies to N bytes [default: the client's limit] [minimum: 4096]
               --log <FORM>       Log sessions, calls and refused requests on stderr, without arguments or
                                  contents [default: text with --http, else off] [possible values: text,
                                  json, off]
-              --record <FILE>    Append one line of JSON per call to this file, with path or command and
-                                 sizes, without contents
+              --record <FILE>    Append one line of JSON per call to this file; the line has the path or
+                                 command and sizes, but no contents
           -h, --help             Print help
 
         HTTP options:
@@ -343,7 +345,7 @@ fn help_of_setup() {
     expect![[r#"
         exit 0
         --- stdout
-        Print, write or check the config entry that makes a client start the server
+        Print, write or check the config entry that makes an MCP client start eyelet
 
         Usage: eyelet setup [OPTIONS] [CLIENT] [-- <ARGUMENT>...]
 
@@ -382,15 +384,15 @@ fn help_of_config() {
         Options:
               --json             Print the settings as JSON
               --tools <NAMES>    Offer only these tools, separated by commas [default: all]
-              --reply <FORM>     Send replies as plain text, or as the JSON envelope in text or in
-                                 structured content [default: text] [possible values: text, envelope,
-                                 structured]
+              --reply <FORM>     Send replies as plain text (text), as JSON in the text (envelope), or as
+                                 JSON in structured content (structured) [default: text] [possible values:
+                                 text, envelope, structured]
               --reply-bytes <N>  Limit replies to N bytes [default: the client's limit] [minimum: 4096]
               --log <FORM>       Log sessions, calls and refused requests on stderr, without arguments or
                                  contents [default: text with --http, else off] [possible values: text,
                                  json, off]
-              --record <FILE>    Append one line of JSON per call to this file, with path or command and
-                                 sizes, without contents
+              --record <FILE>    Append one line of JSON per call to this file; the line has the path or
+                                 command and sizes, but no contents
           -h, --help             Print help
 
         HTTP options:
@@ -408,9 +410,10 @@ fn help_of_config() {
         `eyelet mcp` takes each setting from a flag (--spill-bytes N), else from a variable
         (EYELET_SPILL_BYTES=N), else from the user's config file (spill_bytes = N):
         $XDG_CONFIG_HOME/eyelet/config.toml, by default ~/.config/eyelet/config.toml. In a variable, `:`
-        separates the items of a list, and `,` those of EYELET_ALLOW_HOST. Deny lists are merged. eyelet
-        reads no config file of the project. All other commands use flags only. With --allow-host
-        registries, the hosts that it stands for are printed, too.
+        separates the items of a list; in EYELET_ALLOW_HOST, `,` separates them. Deny lists are merged.
+        eyelet never reads a config file from the project. Commands other than `mcp` and `config` use flags
+        only. With --allow-host registries, `eyelet config` also prints the hosts that `registries` stands
+        for.
     "#]].assert_eq(&help(&["config"]));
 }
 
@@ -419,12 +422,12 @@ fn help_of_stats() {
     expect![[r#"
         exit 0
         --- stdout
-        Report what recorded calls put into the contexts of models
+        Report how much of the models' contexts the recorded calls used
 
         Usage: eyelet stats [OPTIONS] <FILE>...
 
         Arguments:
-          <FILE>...  Records of calls
+          <FILE>...  Files that `eyelet mcp --record` has written
 
         Options:
               --json        Print the report as JSON
@@ -432,8 +435,8 @@ fn help_of_stats() {
               --limit <N>   Show at most N rows of each table [default: 10]
           -h, --help        Print help
 
-        FILE is the file of `eyelet mcp --record FILE`; FILE.1 beside it has older calls. docs/records.md
-        explains the report.
+        FILE is a file that `eyelet mcp --record FILE` has written; FILE.1 in the same directory has older
+        calls. docs/records.md explains the report.
     "#]].assert_eq(&help(&["stats"]));
 }
 

@@ -163,7 +163,7 @@ fn setup_prints_the_entry_of_each_client() {
             enabled: true
             type: "stdio"
             name: "eyelet"
-            description: "Bounded tools: list_dir, find_files, grep_files, read, bash, jobs"
+            description: "Tools with bounded output: list_dir, find_files, grep_files, read, bash, jobs"
             cmd: "/bin/eyelet"
             args: ["mcp","--root","/repo"]
             timeout: 660

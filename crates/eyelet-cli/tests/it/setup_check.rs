@@ -117,9 +117,9 @@ fn check_never_runs_a_program_that_a_project_names() {
         results.push_str(&redact(&tree, &String::from_utf8(output.stderr).unwrap()));
     }
     expect![[r#"
-        eyelet: /repo/.mcp.json: `./server` was not run: from a project's file, --check runs only this eyelet executable; run `eyelet setup claude-code --write`
-        eyelet: /repo/.mcp.json: `/bin/sh -c touch ran` was not run: from a project's file, --check runs only this eyelet executable; run `eyelet setup claude-code --write`
-        eyelet: /repo/.mcp.json: `eyelet mcp` was not run: from a project's file, --check runs only this eyelet executable; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `./server` was not run: --check runs the command of a project's config file only if it is this eyelet executable; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `/bin/sh -c touch ran` was not run: --check runs the command of a project's config file only if it is this eyelet executable; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: `eyelet mcp` was not run: --check runs the command of a project's config file only if it is this eyelet executable; run `eyelet setup claude-code --write`
         eyelet: /repo/.mcp.json: `/bin/eyelet bash touch ran` does not start the server on stdin and stdout; run `eyelet setup claude-code --write`
         eyelet: /repo/.mcp.json: `/bin/eyelet call bash {"command":"touch ran"}` does not start the server on stdin and stdout; run `eyelet setup claude-code --write`
         eyelet: /repo/.mcp.json: `/bin/eyelet __supervise` does not start the server on stdin and stdout; run `eyelet setup claude-code --write`
@@ -144,7 +144,7 @@ fn check_passes_on_no_variables_of_a_project() {
         --- stdout
         claude-code is set up in /repo/.mcp.json
         `/bin/eyelet mcp` answers as eyelet 0.2.0, protocol 2025-06-18
-        checked without the project's environment variables EYELET_SANDBOX; to remove them, run `eyelet setup claude-code --write`
+        checked without the environment variables EYELET_SANDBOX, which the project's config file sets; to remove them, run `eyelet setup claude-code --write`
         exit 1
         --- stderr
         eyelet: claude-code is set up, but `/bin/eyelet mcp` exits: eyelet: EYELET_SANDBOX: invalid value 'nonsense' for '--sandbox <POLICY>' [possible values: off, read-only, workspace-write, full]
@@ -230,7 +230,7 @@ fn check_reports_why_the_server_does_not_answer() {
         eyelet: claude-code is set up, but `./server` is another server: `other`
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json: no program `/gone`; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: program `/gone` not found; run `eyelet setup claude-code --write`
         exit 1
         --- stderr
         eyelet: /repo/.mcp.json: `eyelet` has no command; run `eyelet setup claude-code --write`

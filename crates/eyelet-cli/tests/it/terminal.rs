@@ -243,8 +243,8 @@ fn server_on_a_terminal_explains_how_to_connect() {
     let shown = shown.replace(&*eyelet_bin().to_string_lossy(), "/bin/eyelet");
     expect![[r#"
         eyelet serves list_dir, read over MCP on stdin and stdout.
-        It is confined to /repo.
-        Press Ctrl-D to stop it.
+        The server is confined to /repo.
+        Press Ctrl-D to stop the server.
         To connect a client, add this entry to its config file:
         {"mcpServers":{"eyelet":{"command":"/bin/eyelet","args":["mcp","--tools","read,list_dir","--root","/repo"]}}}
         Or run `/bin/eyelet setup CLIENT --write`; `/bin/eyelet setup --list` lists the clients.
@@ -252,7 +252,7 @@ fn server_on_a_terminal_explains_how_to_connect() {
     .assert_eq(&tree.redact(&shown));
     let home = tree.beside();
     let shown = banner(command(&tree).arg("mcp").current_dir(&home));
-    expect!["No files are accessible; restart with --root DIR, or in a project."]
+    expect!["No files are accessible; restart with --root DIR or in a project directory."]
         .assert_eq(shown.lines().nth(1).unwrap());
 }
 

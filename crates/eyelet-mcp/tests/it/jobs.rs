@@ -11,7 +11,7 @@ use crate::session::meta;
 
 /// The error of calls that belong to no session.
 const NO_SESSION: &str =
-    "background jobs are not available: a job belongs to a session, and this call has none";
+    "background jobs are not available: a job belongs to a session, and this call has no session";
 
 fn tree() -> TempTree {
     TempTree::new("notes.txt = one")
@@ -240,8 +240,10 @@ fn progress_carries_the_last_line_of_output() {
 #[test]
 fn the_description_of_background_says_who_reaches_the_ports_of_a_job() {
     let tree = tree();
-    let (session, machine) =
-        ("Only commands of this session reach its ports.", "Its ports are the machine's.");
+    let (session, machine) = (
+        "Only commands of this session can reach its ports.",
+        "Its ports are open on this machine.",
+    );
     for (flags, expected) in [
         (&[][..], session),
         (&["--sandbox", "read-only"], session),

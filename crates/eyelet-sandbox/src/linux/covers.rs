@@ -124,7 +124,7 @@ impl Covers {
     }
 }
 
-/// What hides a denied path, if it exists.
+/// The cover that hides a denied path, if the path exists.
 pub(super) fn denied(path: &Path) -> Result<Option<PathBuf>, SetupFailure> {
     resolve::denied(path)
         .map_err(|error| SetupFailure::new(&format!("cannot open {}", path.display()), error))

@@ -49,13 +49,13 @@ pub(super) struct Init<'r> {
     pub(super) control: UnixStream,
     /// The connection to the monitor.
     pub(super) channel: UnixStream,
-    /// What the monitor has sent.
+    /// The bytes that the monitor has sent.
     pub(super) inbox: Vec<u8>,
     /// Reports forks of the command in the second tier.
     pub(super) forks: Option<OwnedFd>,
 }
 
-/// What the monitor wants from the init process.
+/// An order from the monitor to the init process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
     /// Send SIGINT to the process group of the command.
@@ -254,7 +254,7 @@ impl Init<'_> {
     }
 }
 
-/// What the other side of a connection requests.
+/// A request from the other side of a connection.
 pub(super) enum StopRequest {
     None,
     /// Interrupt the command.

@@ -232,7 +232,7 @@ impl Rules<'_> {
     }
 }
 
-/// What commands can read.
+/// The paths that commands can read.
 struct Readable {
     /// System directories with everything in them.
     tops: Vec<PathBuf>,

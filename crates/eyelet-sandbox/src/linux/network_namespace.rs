@@ -24,10 +24,10 @@ use crate::message::Message;
 use crate::request::SandboxRequest;
 use crate::session_network::NamespaceHandles;
 
-/// What the process in between reports to the monitor.
+/// A report from the process between the monitor and the init process.
 #[derive(Debug, Serialize, Deserialize)]
 enum Report {
-    /// It has forked the init process, with this process ID.
+    /// The process has forked the init process, which has this process ID.
     Forked(i32),
     Failed(SetupFailure),
 }

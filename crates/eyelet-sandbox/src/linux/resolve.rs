@@ -14,8 +14,8 @@ pub(super) fn real(path: &Path) -> io::Result<Option<PathBuf>> {
     if_accessible(|| fs::canonicalize(path))
 }
 
-/// What has to be hidden so that no command can open a denied path: the path without symlinks, or the closed folder of
-/// this user around it. `None` as for [`real`].
+/// The path to hide from commands, to prevent them from opening a denied path: the path without
+/// symlinks, or the closed folder of this user around it. `None` as for [`real`].
 pub(super) fn denied(path: &Path) -> io::Result<Option<PathBuf>> {
     match real(path)? {
         Some(real) => Ok(Some(real)),
@@ -28,8 +28,8 @@ pub(super) fn at(path: &Path) -> io::Result<Option<Metadata>> {
     if_accessible(|| fs::symlink_metadata(path))
 }
 
-/// What `look` returns, or `None` if the path is missing or inaccessible to this user. Permission errors
-/// are retried once, because a temporary one would leave the path unprotected.
+/// The result of `look`, or `None` if the path is missing or inaccessible to this user. Permission
+/// errors are retried once, because a temporary one would leave the path unprotected.
 pub(super) fn if_accessible<T>(look: impl Fn() -> io::Result<T>) -> io::Result<Option<T>> {
     const INACCESSIBLE: [Errno; 5] =
         [Errno::NOENT, Errno::NOTDIR, Errno::ACCESS, Errno::LOOP, Errno::NAMETOOLONG];

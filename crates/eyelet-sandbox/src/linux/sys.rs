@@ -237,7 +237,7 @@ pub(super) fn home_of(user: u32) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(home.to_bytes())))
 }
 
-/// Whether some process has this file open for writing. Also if that cannot be told.
+/// Whether some process has this file open for writing. Returns true if this cannot be determined.
 #[expect(clippy::needless_pass_by_value, reason = "closing the handle ends the lease")]
 pub(super) fn has_writer(file: OwnedFd) -> bool {
     // The signal comes if someone opens the file for writing during the test.

@@ -91,7 +91,7 @@ fn a_command_that_keeps_planting_is_killed() {
                 assert_eq!(report.exit_code, 137, "{tier:?} {attack}: {report:?}");
                 let killed = report.killed.as_deref().unwrap_or_default();
                 assert!(
-                    killed.starts_with("kept changing protected path"),
+                    killed.starts_with("protected path ") && killed.ends_with(" kept changing"),
                     "{tier:?} {attack}: {report:?}"
                 );
                 assert_eq!(innocent.join().unwrap().exit_code, 137, "{tier:?} {attack}");

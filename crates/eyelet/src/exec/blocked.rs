@@ -31,8 +31,9 @@ const SYSTEM: &[&str] = &["/dev", "/proc", "/sys"];
 /// How many different paths of the output are examined.
 const MAX_PATHS: usize = 100;
 
-/// What the sandbox refused to `command`, which ran in `cwd`. Nothing if the command succeeded, except for a
-/// checkout: git reports success although it left a file as it was.
+/// Finds the actions that the sandbox refused to `command`, which ran in `cwd`. Finds nothing if
+/// the command succeeded, except for a git checkout: git reports success although it did not update
+/// a file.
 pub(crate) fn find(
     outcome: &CommandOutcome,
     command: &str,
@@ -95,7 +96,7 @@ pub(crate) fn find(
     Findings { entries, more, hint: (!allow.is_empty()).then_some(Hint::Allow(allow)) }
 }
 
-/// What is shown of stderr, and of stdout if the command sends its stderr there.
+/// The shown part of stderr, and of stdout if the command redirects its stderr there.
 fn texts<'o>(outcome: &'o CommandOutcome, command: &str) -> impl Iterator<Item = &'o str> {
     let is_joined = ["2>&1", "&>", "|&"].iter().any(|words| command.contains(words));
     let streams = [Some(&outcome.stderr), is_joined.then_some(&outcome.stdout)];
@@ -155,8 +156,8 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What the sandbox refused if a write to `path` failed, and what would allow it. None if the sandbox is not
-    /// the reason.
+    /// The refused action if a write to `path` failed, and how to allow it. `None` if the sandbox
+    /// is not the reason of the failure.
     fn blocked_write(&self, path: &str) -> Option<(BlockedAction, Option<Permission>)> {
         let path = normalized(&joined(&self.folder, path, self.turn));
         let mut roots = self.turn.roots().chain([self.turn.cwd()]);

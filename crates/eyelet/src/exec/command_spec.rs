@@ -32,17 +32,18 @@ pub(crate) struct CommandSpec {
     pub(crate) lifetime: Lifetime,
 }
 
-/// What ends a command, besides its own end.
+/// Whether a command ends with its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lifetime {
-    /// The end of its call.
+    /// The command ends with its call.
     Call,
-    /// It may become a job, which outlives its call.
+    /// The command may become a job, which outlives its call.
     MaybeJob,
 }
 
 impl CommandSpec {
-    /// An empty buffer for one stream. That of a possible job holds both ends: of a job, the end is shown.
+    /// An empty buffer for one stream. The buffer of a possible job holds both ends, because
+    /// replies show the end of the output of a job.
     pub(crate) fn buffer(&self) -> HeadTailBuffer {
         match self.lifetime {
             Lifetime::Call => self.window.buffer(self.keep),

@@ -20,10 +20,11 @@ use crate::text::reverted::Reverted;
 /// The most changes to protected paths that are remembered of a job: the latest ones.
 const MAX_REVERTED: usize = 1000;
 
-/// What is shown of both streams of a running job, and the saved files that were removed for them.
+/// The shown part of both streams of a running job, and the saved files that were removed to make
+/// room.
 pub(crate) type OutputSoFar = ([StreamReport; 2], RemovedFiles);
 
-/// What the thread of a command can be asked.
+/// A request to the thread of a command.
 pub(crate) enum Request {
     /// Save both streams from now on: the command outlives its call. The answer names the files.
     BecomeJob(SyncSender<Vec<PathBuf>>),
@@ -42,7 +43,7 @@ pub(crate) struct Job {
     pub(crate) progress: Progress,
 }
 
-/// What the thread of a command has of its job.
+/// The part of a job that belongs to the thread of its command.
 pub(crate) struct JobThread {
     requests: Receiver<Request>,
     shared: Arc<Shared>,
@@ -60,7 +61,7 @@ struct State {
     started: Option<Instant>,
     /// The time limit, once it is a job.
     limit: Option<Duration>,
-    /// Its slot among the running jobs, once it is a job.
+    /// The slot of the command among the running jobs, once the command is a job.
     slot: Option<Slot>,
     /// The files that its output is saved to.
     files: Vec<PathBuf>,

@@ -21,9 +21,9 @@ struct State {
 /// Why there is no slot for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoSlot {
-    /// The session has as many running jobs as it may have.
+    /// The session has the maximum number of running jobs.
     InSession,
-    /// All sessions together do.
+    /// All sessions together have the maximum number of running jobs.
     InAllSessions,
 }
 

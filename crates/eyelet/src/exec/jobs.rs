@@ -15,11 +15,13 @@ use crate::text::{escape, truncate};
 /// The most bytes of a command in an error that lists the jobs.
 const COMMAND_BYTES: usize = 60;
 
-/// The background jobs of one session: commands that outlive the call of `bash` that started them. Dropping this, or
-/// [`TurnContext::end_session`](crate::TurnContext::end_session), kills them.
+/// The background jobs of one session: commands that outlive the call of `bash` that started them.
+/// Dropping this value, or [`TurnContext::end_session`](crate::TurnContext::end_session), kills
+/// them.
 ///
-/// A host creates one for each session and sets it with [`TurnContext::with_jobs`](crate::TurnContext::with_jobs).
-/// Without it, `bash` refuses `background`.
+/// A host creates a `Jobs` value for each session and sets it with
+/// [`TurnContext::with_jobs`](crate::TurnContext::with_jobs). Without a `Jobs` value, `bash`
+/// refuses the argument `background`.
 #[derive(Debug)]
 pub struct Jobs {
     slots: JobSlots,
@@ -55,12 +57,13 @@ impl Drop for Jobs {
 }
 
 impl Jobs {
-    /// No jobs.
+    /// Creates an empty set of jobs.
     pub fn new() -> Self {
         Jobs::with_slots(JobSlots::default())
     }
 
-    /// No jobs, for another session. The sessions share the limit of all running jobs.
+    /// Creates an empty set of jobs for another session. The sessions share the limit on all
+    /// running jobs.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
         Jobs::with_slots(self.slots.clone())
@@ -70,12 +73,12 @@ impl Jobs {
         Jobs { session: slots.new_session(), slots, state: Mutex::default() }
     }
 
-    /// The number of running jobs.
+    /// Returns the number of running jobs of this session.
     pub fn running(&self) -> usize {
         self.entries().iter().filter(|entry| !entry.job.has_ended()).count()
     }
 
-    /// The number of running jobs of all sessions.
+    /// Returns the number of running jobs of all sessions.
     pub fn running_in_all_sessions(&self) -> usize {
         self.slots.count()
     }
@@ -92,7 +95,8 @@ impl Jobs {
         self.slots.cancel_all();
     }
 
-    /// Acts as if all jobs had started earlier: for tests of their time limit.
+    /// Acts as if all jobs had started `time` earlier. Tests use this to reach the time limit of
+    /// jobs.
     #[doc(hidden)]
     pub fn advance_clock(&self, time: Duration) {
         self.entries().iter().for_each(|entry| entry.job.advance(time));
@@ -152,8 +156,9 @@ impl Jobs {
     /// A place for a call that waits for a job.
     pub(crate) fn begin_wait(&self) -> Result<Wait, ToolError> {
         self.slots.begin_wait().ok_or_else(|| {
-            let message =
-                format!("{MAX_JOB_WAITS} calls are waiting for jobs; retry without wait_secs");
+            let message = format!(
+                "{MAX_JOB_WAITS} calls are waiting for jobs, which is the maximum; retry without wait_secs"
+            );
             ToolError::new(ErrorCode::Busy, message)
         })
     }
@@ -176,7 +181,7 @@ impl Jobs {
         });
         let running: Vec<_> = running.collect();
         match running.is_empty() {
-            true => "this session has none".to_owned(),
+            true => "this session has no running jobs".to_owned(),
             false => format!("jobs of this session: {}", running.join(", ")),
         }
     }

@@ -18,26 +18,27 @@ pub(crate) struct CommandOutcome {
     pub(crate) stopped_with: Option<i32>,
     /// How it was sandboxed, if it was.
     pub(crate) sandbox: Option<SandboxFacts>,
-    /// What the sandbox refused, as far as that was counted.
+    /// The refused actions that the kernel or the proxy counted.
     pub(crate) blocked: Vec<Blocked>,
     /// Changes to protected paths that were reverted.
     pub(crate) reverted: Vec<Reverted>,
-    /// Saved files that were removed to free space for its output.
+    /// Files with older saved output that eyelet removed to make room for the output of this
+    /// command.
     pub(crate) removed: RemovedFiles,
 }
 
 /// How a command ended.
 #[derive(Clone)]
 pub(crate) enum CommandEnd {
-    /// By itself; 128 + N for signal N.
+    /// The command ended by itself with this exit code, or with 128 + N after signal N.
     Exited(i32),
-    /// eyelet killed it because the call ended.
+    /// eyelet killed the command because the call ended.
     Stopped(Stop),
-    /// The supervisor killed it, for this reason.
+    /// The supervisor killed the command, for this reason.
     Killed(String),
 }
 
-/// What the sandbox refused, and what would allow it.
+/// The refused actions, and how to allow them.
 #[derive(Clone, Default)]
 pub(crate) struct Findings {
     pub(crate) entries: Vec<Blocked>,

@@ -142,7 +142,7 @@ impl OutputStream {
         self.untaken.start += live.offer(*kind, bytes);
     }
 
-    /// Whether live output has yet to take what was read.
+    /// Whether live output has not yet taken all bytes that were read.
     pub(crate) fn is_stalled(&self) -> bool {
         !self.untaken.is_empty()
     }
@@ -246,7 +246,7 @@ impl OutputStream {
     }
 }
 
-/// What is shown of both streams, without their files.
+/// The shown part of both streams, without their files.
 fn reports(streams: &[OutputStream; 2], window: OutputWindow, keep: Keep) -> [StreamReport; 2] {
     let shape = window.buffer(keep);
     let raw = streams.each_ref().map(|stream| stream.buffered.raw().shaped_as(&shape));
@@ -273,7 +273,8 @@ fn report(shown: Shown, stream: &HeadTailBuffer) -> StreamReport {
     StreamReport { shown, total_bytes, lines, saved: None, folded: None }
 }
 
-/// The shown part of both streams. In a shared window, what one does not need is for the other one.
+/// The shown part of both streams. In a shared window, one stream can use the space that the other
+/// stream does not need.
 fn show(streams: [&HeadTailBuffer; 2], window: OutputWindow) -> [Shown; 2] {
     match window {
         OutputWindow::Each(_) => streams.map(HeadTailBuffer::shown),

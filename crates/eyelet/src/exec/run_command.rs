@@ -236,8 +236,8 @@ impl Streams<'_> {
         }
     }
 
-    /// Kills what is left of the group and reads the remaining output. Returns no exit code if the
-    /// command hangs in the kernel.
+    /// Kills the remaining processes of the group and reads the remaining output. Returns no exit
+    /// code if the command hangs in the kernel.
     fn end_group(
         &mut self,
         group: &mut ProcessGroup,
@@ -336,7 +336,7 @@ impl Streams<'_> {
         Ok(stdout.read()? + stderr.read()?)
     }
 
-    /// Whether live output has yet to take what was read.
+    /// Whether live output has not yet taken all bytes that were read.
     fn is_stalled(&self) -> bool {
         self.both.iter().any(OutputStream::is_stalled)
     }

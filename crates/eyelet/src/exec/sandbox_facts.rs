@@ -1,4 +1,4 @@
-//! How a command was sandboxed, as far as a report has to know it.
+//! The facts about the sandbox of a command that a report needs.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(crate) struct SandboxFacts {
     pub(crate) hidden: Vec<PathBuf>,
 }
 
-/// What a command could reach beside the loopback of its session.
+/// The network that a command could use, besides the loopback interface of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NetworkAccess {
     Nothing,

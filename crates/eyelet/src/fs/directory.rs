@@ -24,8 +24,8 @@ use crate::paths::root::is_removed;
 #[cfg(target_os = "linux")]
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// An open directory inside the roots. Its entries are opened beneath it, never through a symlink, and
-/// denied entries do not exist in it.
+/// An open directory inside the roots. eyelet opens its entries beneath it, never through a
+/// symlink, and hides denied entries.
 #[derive(Debug)]
 pub struct Directory {
     handle: OwnedFd,
@@ -57,7 +57,8 @@ impl ResourceErrors {
 }
 
 impl ConfinedPath {
-    /// Opens a directory. Follows a symlink to it if that stays inside the roots.
+    /// Opens the directory at this path. If the path is a symlink, follows the symlink if its
+    /// target is inside the roots.
     ///
     /// # Errors
     /// `outside_root` or `permission_denied` if the path leads out of the roots or to a denied path,
@@ -79,11 +80,11 @@ impl Directory {
         })
     }
 
-    /// Fails if entries of this directory or of one opened from it were skipped for lack of file
-    /// descriptors or memory, so that the result is incomplete.
+    /// Fails if a result is incomplete because eyelet skipped entries for lack of file descriptors
+    /// or memory. This covers this directory and all directories that were opened from it.
     ///
     /// # Errors
-    /// The last such error.
+    /// Returns the system's error for the entry that was skipped last.
     pub fn check_complete(&self) -> io::Result<()> {
         match self.resource_errors.0.load(Ordering::Relaxed) {
             0 => Ok(()),
@@ -99,7 +100,8 @@ impl Directory {
     /// Opens the directory `name` in this one.
     ///
     /// # Errors
-    /// The system's error, also if it is a symlink or not a directory; `NotFound` if it is denied.
+    /// Returns the system's error, also if `name` is a symlink or not a directory; `NotFound` if
+    /// `name` is denied.
     pub fn open_dir(&self, name: &OsStr) -> io::Result<Directory> {
         let flags = OFlags::RDONLY
             | OFlags::DIRECTORY
@@ -159,8 +161,8 @@ impl Directory {
     /// Opens the regular file `name` in this directory for reading.
     ///
     /// # Errors
-    /// The system's error, also if it is a symlink; `InvalidInput` if it is not a regular file;
-    /// `NotFound` if it is denied.
+    /// Returns the system's error, also if `name` is a symlink; `InvalidInput` if `name` is not a
+    /// regular file; `NotFound` if `name` is denied.
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         self.open_regular(name).map(|(file, _)| file)
     }
@@ -187,7 +189,8 @@ impl Directory {
     }
 
     /// Calls `visit` for each entry except `.`, `..` and denied ones, in the system's order, until
-    /// it breaks. Calls must not be nested: they move the handle's position.
+    /// `visit` returns `ControlFlow::Break`. Calls must not be nested, because each call moves the
+    /// position of the directory handle.
     ///
     /// # Errors
     /// The system's error.

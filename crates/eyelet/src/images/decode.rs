@@ -24,9 +24,9 @@ pub(crate) const MAX_DECODED_BYTES: u64 = 400 * 1024 * 1024;
 /// Why an image is not shown.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ImageFailure {
-    /// It cannot be decoded, for this reason.
+    /// The image cannot be decoded, for this reason.
     Corrupt(String),
-    /// It exceeds a limit, in words: `has 2 frames of …`.
+    /// The image exceeds a limit; the text describes it, such as `has 2 frames of …`.
     TooLarge(String),
     /// The region is outside of the image, which has this size.
     OutsideRegion(u32, u32),

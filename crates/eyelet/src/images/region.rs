@@ -4,17 +4,17 @@ use std::fmt;
 
 use image::metadata::Orientation;
 
-/// A rectangle. `x` and `y` count from 0.
+/// A rectangle in an image, in pixels. `x` and `y` count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Region {
-    /// The first column.
+    /// The first column of pixels in the rectangle.
     pub x: u32,
-    /// The first row.
+    /// The first row of pixels in the rectangle.
     pub y: u32,
-    /// How many columns.
+    /// The number of columns.
     pub width: u32,
-    /// How many rows.
+    /// The number of rows.
     pub height: u32,
 }
 

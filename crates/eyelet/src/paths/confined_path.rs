@@ -70,7 +70,7 @@ impl From<Errno> for OpenFailure {
 }
 
 impl ConfinedPath {
-    /// The absolute path, for display only. It is never opened.
+    /// Returns the absolute path, for display only. eyelet never opens this path by name.
     pub fn shown(&self) -> &Path {
         &self.shown
     }

@@ -13,7 +13,8 @@ use crate::environment::Environment;
 use crate::error::ToolError;
 use crate::paths::secrets;
 
-/// Paths that no tool opens or lists. If a directory is denied, so is everything in it.
+/// Paths that no tool opens or lists. If a directory is denied, everything in the directory is
+/// denied, too.
 #[derive(Clone, Debug, Default)]
 pub struct DenyList {
     /// Sorted: the paths in a directory follow the directory.
@@ -33,16 +34,17 @@ pub(crate) struct DenyGlob {
 }
 
 impl DenyList {
-    /// A list that denies nothing.
+    /// Creates a list that denies nothing.
     pub fn empty() -> Self {
         DenyList::default()
     }
 
-    /// Denies the [`SECRETS`](crate::SECRETS) of a user with these home directories and variables, and the
-    /// state of processes in `/proc`, such as their memory and environment. Symlinks are resolved now.
+    /// Denies the [`SECRETS`](crate::SECRETS) of a user with these home directories and variables,
+    /// and the state of processes in `/proc`, such as their memory and environment. eyelet resolves
+    /// symlinks once, during this call.
     ///
-    /// `HOME` of `environment` is not used, because programs such as `ssh` take the home directory from the
-    /// user database instead. Pass both if they differ.
+    /// `HOME` of `environment` is not used, because programs such as `ssh` take the home directory
+    /// from the user database instead. If the two differ, pass both as home directories.
     #[must_use]
     pub fn with_secrets<H: Into<PathBuf>>(
         mut self,
@@ -57,7 +59,7 @@ impl DenyList {
         self
     }
 
-    /// Denies one file or directory, and the target if it is a symlink.
+    /// Denies one file or directory. If the path is a symlink, denies its target, too.
     #[must_use]
     pub fn with_path(mut self, path: &Path) -> Self {
         self.paths.extend(std::path::absolute(path));

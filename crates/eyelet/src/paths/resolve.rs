@@ -15,8 +15,9 @@ impl TurnContext {
     /// Resolves `text` to a path that this call may open. Relative paths start at the working
     /// directory.
     ///
-    /// `argument` is the name of the argument, for error messages. The path must be in a root, in
-    /// the saved output or in the session's private temp directory.
+    /// `argument` is the name of the argument, for error messages. If the call is confined to
+    /// roots, the path must be in a root, in the saved output or in the session's private temp
+    /// directory.
     ///
     /// # Errors
     /// `invalid_input` if the path contains a NUL, `outside_root` if it is outside the roots.

@@ -24,12 +24,12 @@ pub struct Root {
 }
 
 impl Root {
-    /// Opens the directory `path` as a root. The handle refers to this directory even if another
-    /// one takes its name later.
+    /// Opens the directory `path` as a root. The root refers to this directory even if another
+    /// directory takes its name later.
     ///
     /// # Errors
-    /// The system's error if it is not a directory or cannot be opened; `InvalidInput` if the path
-    /// is not absolute.
+    /// Returns the system's error if the path is not a directory or cannot be opened;
+    /// `InvalidInput` if the path is not absolute.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Root> {
         let path: PathBuf = path.as_ref().components().collect();
         if !path.is_absolute() {
@@ -52,12 +52,12 @@ impl Root {
         Ok(Root { path: name.to_owned(), real: self.real.clone(), handle })
     }
 
-    /// The path it was opened with.
+    /// Returns the path with which the root was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The path it was opened with, with symlinks resolved.
+    /// Returns the path with which the root was opened, with symlinks resolved.
     pub fn real_path(&self) -> &Path {
         &self.real
     }

@@ -10,7 +10,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Secret {
-    /// What is stored there, or by which programs.
+    /// What the programs store in these paths, or which programs they are.
     pub what: &'static str,
     /// What the paths contain.
     pub kind: SecretKind,
@@ -19,7 +19,7 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// The files and directories.
+    /// Returns the files and directories.
     pub fn paths(&self) -> impl Iterator<Item = &'static str> {
         self.list.split(", ")
     }
@@ -44,7 +44,7 @@ const fn settings(what: &'static str, list: &'static str) -> Secret {
     Secret { what, kind: SecretKind::Settings, list }
 }
 
-/// Variables that move a directory, and the default.
+/// Environment variables that change the location of a directory, each with the default location.
 pub const SECRET_VARIABLES: &[(&str, &str)] = &[
     ("XDG_CONFIG_HOME", "~/.config"),
     ("XDG_DATA_HOME", "~/.local/share"),

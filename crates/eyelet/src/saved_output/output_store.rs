@@ -16,17 +16,17 @@ use crate::saved_output::private_dir::{ParentDir, PrivateDir, is_random, user_pr
 use crate::text::escape;
 use crate::text::removed_files::RemovedFiles;
 
-/// The most bytes of one file.
+/// The maximum size of one file of saved output, in bytes.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
-/// The most bytes of all files of a session.
+/// The maximum size of all saved output of a session, in bytes.
 pub const MAX_SESSION_BYTES: u64 = 4 * MAX_FILE_BYTES;
-/// How long files of the command line are stored.
+/// How long saved output of command-line programs is stored, in seconds.
 pub const MAX_AGE_SECS: i64 = 24 * 60 * 60;
 
 /// How many removed files are remembered by name.
 const MAX_REMEMBERED: usize = 4096;
 
-/// A private directory for saved output. Created when first needed.
+/// A private directory for saved output. eyelet creates the directory when it first saves output.
 #[derive(Debug)]
 pub struct OutputStore {
     temp_dir: PathBuf,
@@ -65,8 +65,9 @@ struct Finished {
 }
 
 impl OutputStore {
-    /// Uses this user's directory in `temp_dir`, for the command line: its files outlive the process.
-    /// Removes files older than a day now.
+    /// Creates a store for a command-line program. The store uses this user's directory in
+    /// `temp_dir`, and its files outlive the process. This call also removes files that are older
+    /// than a day.
     pub fn per_user(temp_dir: impl Into<PathBuf>) -> Self {
         let output_store = OutputStore::new(temp_dir.into(), StoreKind::PerUser);
         if let Some((_, folder)) = &output_store.state().folder {
@@ -80,8 +81,9 @@ impl OutputStore {
         output_store
     }
 
-    /// Uses a new directory in `temp_dir`, for a server; dropping this removes it. Removes the
-    /// directories of dead servers now.
+    /// Creates a store for a server. The store uses a new directory in `temp_dir`; dropping the
+    /// store removes this directory. This call also removes the directories of servers that no
+    /// longer run.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         let output_store = OutputStore::new(temp_dir.into(), StoreKind::Session);
         if let Ok(temp) = ParentDir::open(&output_store.temp_dir) {
@@ -108,7 +110,7 @@ impl OutputStore {
             .with_limits(self.max_file_bytes, self.max_session_bytes)
     }
 
-    /// Sets the limits of one file and of all files.
+    /// Sets the maximum size of one file, and of all files together.
     #[must_use]
     pub fn with_limits(mut self, max_file_bytes: u64, max_session_bytes: u64) -> Self {
         self.max_file_bytes = max_file_bytes;
@@ -116,8 +118,8 @@ impl OutputStore {
         self
     }
 
-    /// Removes a server's directory now, even if others still hold this. Output cannot be saved
-    /// afterwards.
+    /// Removes a server's directory at once, even if other parts of the program still refer to this
+    /// store. Afterwards, the store saves no more output.
     pub fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_closed = self.kind == StoreKind::Session;

@@ -52,7 +52,7 @@ impl<'t> ListingRules<'t> {
         match entries.fill(directory, stop_check) {
             Ok(ReadStatus::Complete) => {}
             Ok(ReadStatus::Partial) => {
-                return Err(io::Error::other("it cannot be read to its end"));
+                return Err(io::Error::other("the system returned only a part of its entries"));
             }
             // The caller checks again and reports the stop.
             Err(_) => return Ok((Arc::clone(above), 0)),

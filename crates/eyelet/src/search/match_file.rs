@@ -77,7 +77,7 @@ impl<'q> FileMatcher<'q> {
         }
     }
 
-    /// Searches a file. It is open at its start and had `size` bytes.
+    /// Searches a file, which is open at its start and had `size` bytes.
     pub(crate) fn search(
         &mut self,
         file: &File,

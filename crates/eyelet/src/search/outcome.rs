@@ -22,14 +22,15 @@ pub(crate) struct SearchCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedFiles {
-    /// Files that contain a NUL.
+    /// How many files were skipped as binary, because they contain a NUL byte.
     pub binary: u64,
     /// Files and directories that could not be opened or read.
     pub unreadable: u64,
-    /// Entries that an ignore rule excludes. Entries of such a directory are not counted, and neither are
-    /// hidden entries.
+    /// Entries that an ignore rule excludes. The entries of an ignored directory are not counted,
+    /// and neither are hidden entries.
     pub ignored: u64,
-    /// Files and directories whose name is not UTF-8. Entries of such a directory are not counted.
+    /// Files and directories whose name is not UTF-8. The entries of such a directory are not
+    /// counted.
     pub not_utf8: u64,
     /// Files that were searched only up to a line that is too long to hold in memory.
     pub line_too_long: u64,

@@ -86,7 +86,7 @@ pub(crate) fn read(
         let message = match has_long_line {
             // Only the engine `rg` counts matches there.
             true => format!(
-                "the matches are in or after a line above {} MiB, which cannot be shown; use show: \
+                "the matches are in or after a line longer than {} MiB, which cannot be shown; use show: \
                  \"files\" or \"count\"",
                 MAX_LINE_BYTES >> 20
             ),

@@ -87,7 +87,7 @@ pub(crate) struct Walker<'w> {
     entries: EntryNames,
     /// The directory that was read last, if it does not stay open.
     last_read: Option<(Arc<EnteredDir>, Arc<OpenFolder>)>,
-    /// What was skipped.
+    /// The numbers of skipped files.
     counts: SearchCounts,
 }
 
@@ -290,7 +290,7 @@ impl Drop for KeptOpen {
 }
 
 impl EnteredDir {
-    /// Its path; `top` is the path of the first directory.
+    /// The path of the directory; `top` is the path of the directory where the walk starts.
     fn path(&self, top: &Path) -> PathBuf {
         let mut names: Vec<_> = self.up().map(|entered_dir| &entered_dir.name).collect();
         // The first directory has no name of its own.

@@ -1,43 +1,45 @@
-//! What the sandbox refused to a command, in words.
+//! The actions that the sandbox refused to a command, and their descriptions.
 
 use std::fmt;
 
 use crate::text::command_reply::{MAX_NOTE_BYTES, MAX_NOTED_PATH_BYTES};
 use crate::text::truncate;
 
-/// How many entries a report has at most; it counts the others.
+/// The maximum number of entries of a report. The report only counts further entries.
 pub(crate) const MAX_BLOCKED: usize = 5;
 /// The most bytes of one path or host in the header, if there is anything beside it.
 const MAX_NAME_BYTES: usize = 60;
 
-/// One thing that the sandbox refused to a command. `Display` writes it as in the envelope, such as
-/// `sandbox blocked: network connect (3x)`.
+/// One action of a command that the sandbox refused. `Display` writes the same text as the
+/// envelope, such as `sandbox blocked: network connect (3x)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Blocked {
-    /// What the command tried.
+    /// The action that the command tried.
     pub action: BlockedAction,
-    /// Whether the sandbox refused it for certain.
+    /// Whether it is certain that the sandbox refused the action.
     pub certainty: Certainty,
-    /// How often the command tried it.
+    /// How often the command tried the action.
     pub count: u64,
 }
 
-/// What the sandbox refused. Paths and hosts are escaped for display.
+/// An action that the sandbox refused. Paths and hosts are escaped for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockedAction {
-    /// A connection or the look-up of a name.
+    /// A connection or a name lookup.
     #[non_exhaustive]
     Connect {
-        /// The host, with its port if that matters. None if it is not known.
+        /// The host, with its port if the port matters. `None` if the host is not known.
         host: Option<String>,
     },
-    /// A connection or the look-up of a name without the proxy, although the proxy reaches allowed hosts.
+    /// A connection or name lookup that bypassed the proxy. Allowed hosts can be reached only
+    /// through the proxy.
     PastProxy,
     /// A connection to a Unix socket.
     UnixSocket,
-    /// A request that a server answered with an error: credential files are hidden from commands.
+    /// A request that a server refused with an HTTP error. The likely reason is missing
+    /// credentials: the sandbox hides credential files from commands.
     #[non_exhaustive]
     Credentials {
         /// The HTTP status: 401 or 403.
@@ -49,13 +51,13 @@ pub enum BlockedAction {
         /// The path.
         path: String,
     },
-    /// A change of a protected path.
+    /// A change to a protected path.
     #[non_exhaustive]
     Change {
         /// The path, relative to its root.
         path: String,
     },
-    /// A checkout that left this protected path as it was. Git reports success all the same.
+    /// A git checkout that did not update this protected path, although git reported success.
     #[non_exhaustive]
     Checkout {
         /// The path, relative to its root.
@@ -63,12 +65,13 @@ pub enum BlockedAction {
     },
 }
 
-/// Whether the sandbox refused something for certain.
+/// Whether it is certain that the sandbox refused an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certainty {
-    /// The sandbox or the kernel counted it.
+    /// The sandbox or the kernel counted the refused action.
     Certain,
-    /// The output of the command suggests it, or another command may have caused it.
+    /// The refusal is a guess from the output of the command, or another command may have caused
+    /// it.
     Probable,
 }
 
@@ -83,7 +86,7 @@ impl Blocked {
         Blocked { action, certainty: Certainty::Probable, count: 1 }
     }
 
-    /// What was refused and how often.
+    /// Describes the refused action and how often it was refused.
     fn in_words(&self, max_name_bytes: usize) -> String {
         let name = |name: &String| truncate::middle(name.clone(), max_name_bytes);
         let what = match &self.action {

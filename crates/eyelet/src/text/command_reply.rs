@@ -17,19 +17,20 @@ pub(crate) const MAX_NOTED_PATH_BYTES: usize = 200;
 /// words.
 pub(crate) const MAX_NOTE_BYTES: usize = MAX_NOTED_PATH_BYTES + 80;
 
-/// One output stream of a command: the shown part, and where all of it was saved.
+/// One output stream of a command: the shown part, and the file with the whole stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamReport {
-    /// The shown part.
+    /// The part of the stream that the reply shows.
     pub shown: Shown,
-    /// How many bytes the command wrote.
+    /// How many bytes the command wrote to this stream.
     pub total_bytes: u64,
-    /// How many lines the command wrote; a last line without a newline counts.
+    /// How many lines the command wrote to this stream, including a last line without a newline.
     pub lines: u64,
-    /// Where the stream was saved, if it is truncated or redraws were folded.
+    /// The file with the saved stream. Set only if the reply truncates the stream or folds redraws.
     pub saved: Option<SavedOutput>,
-    /// What the text form shows, if it is not the same: the text that a terminal would show.
+    /// The text that a terminal would show, if it differs from the raw stream. The text form of the
+    /// reply shows this text.
     pub folded: Option<FoldedOutput>,
 }
 
@@ -38,41 +39,41 @@ pub struct StreamReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoldedOutput {
-    /// The shown part.
+    /// The part of the stream that the reply shows.
     pub shown: Shown,
     /// How many bytes the folded stream has.
     pub total_bytes: u64,
-    /// How many lines the folded stream has; a last line without a newline counts.
+    /// How many lines the folded stream has, including a last line without a newline.
     pub lines: u64,
     /// How often text was overwritten or erased between two returns of the cursor.
     pub redraws: u64,
 }
 
-/// Where a stream was saved.
+/// The place where eyelet saved a stream, or the reason why it did not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SavedOutput {
-    /// The file contains all of it, as raw bytes.
+    /// The file contains the whole stream, as raw bytes.
     Whole {
         /// The file.
         file: PathBuf,
     },
-    /// The file reached its limit.
+    /// The file reached its size limit and contains only the start of the stream.
     Start {
         /// The file.
         file: PathBuf,
-        /// How many bytes of the start the file contains.
+        /// How many bytes the file contains.
         bytes: u64,
     },
-    /// Saving it failed.
+    /// Saving the stream failed.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl StreamReport {
-    /// Whether part of the text is not shown.
+    /// Returns whether the reply omits part of the stream.
     pub fn is_truncated(&self) -> bool {
         !matches!(self.shown, Shown::Whole(_))
     }
@@ -84,12 +85,12 @@ impl StreamReport {
         self.is_truncated() || self.folded.as_ref().is_some_and(is_folded)
     }
 
-    /// The end of the stream if only that is shown, otherwise its start.
+    /// Returns the end of the stream if only the end is shown, otherwise the start.
     pub fn text(&self) -> &str {
         self.shown.text()
     }
 
-    /// The end of the stream, if it is shown in addition to the start.
+    /// Returns the end of the stream, if the reply shows both the start and the end.
     pub fn tail(&self) -> Option<&str> {
         match &self.shown {
             Shown::Both { tail, .. } => Some(&tail.text),
@@ -102,7 +103,7 @@ impl StreamReport {
         withheld(&self.shown, self.total_bytes)
     }
 
-    /// What the text form shows: the part, the total bytes, the lines and the folded redraws.
+    /// The content of the text form: the part, the total bytes, the lines and the folded redraws.
     fn text_form(&self) -> (&Shown, u64, u64, u64) {
         match &self.folded {
             Some(folded) => (&folded.shown, folded.total_bytes, folded.lines, folded.redraws),
@@ -110,7 +111,7 @@ impl StreamReport {
         }
     }
 
-    /// The file that contains all of it or its start.
+    /// Returns the file that contains the whole stream or its start.
     pub fn file(&self) -> Option<&PathBuf> {
         match self.saved.as_ref()? {
             SavedOutput::Whole { file } | SavedOutput::Start { file, .. } => Some(file),
@@ -118,7 +119,7 @@ impl StreamReport {
         }
     }
 
-    /// Why it was not saved, or not completely.
+    /// Returns the reason why the stream was not saved, or was saved only in part.
     pub fn save_error(&self) -> Option<String> {
         match self.saved.as_ref()? {
             SavedOutput::Whole { .. } => None,
@@ -207,9 +208,9 @@ pub(crate) fn room(budget: ReplyBudget, path_bytes: usize, note_bytes: usize) ->
 /// Which files of saved output the header names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NamedFiles {
-    /// Those of streams of which the text does not show everything.
+    /// The files of streams that the text does not show completely.
     IfTruncated,
-    /// Those of both streams: a job continues to write to them.
+    /// The files of both streams, because a job continues to write to them.
     Always,
 }
 

@@ -7,14 +7,14 @@ use std::ffi::{OsStr, OsString};
 use crate::names::named;
 use crate::text::escape;
 
-/// The kind of an entry. Symlinks are not followed.
+/// The kind of a directory entry. A symlink counts as a symlink, whatever its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
     File,
     /// A directory.
     Directory,
-    /// A symlink, whatever its target is.
+    /// A symlink, whatever its target.
     Symlink,
     /// A FIFO, a socket or a device.
     Other,
@@ -28,7 +28,8 @@ named!(EntryKind, "kind of entry", {
 });
 
 impl EntryKind {
-    /// The suffix that marks the kind in a listing: `/`, `@` or `?`; empty for a regular file.
+    /// Returns the suffix that marks the kind in a listing: `/`, `@` or `?`; empty for a regular
+    /// file.
     pub const fn suffix(self) -> &'static str {
         match self {
             EntryKind::File => "",

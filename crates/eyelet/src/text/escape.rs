@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
-/// A name for display. Bytes that are not UTF-8 become U+FFFD; control characters and bidirectional controls are escaped.
+/// Returns a name for display. Bytes that are not UTF-8 become U+FFFD; control characters and
+/// bidirectional controls are escaped.
 pub fn name(name: &OsStr) -> Cow<'_, str> {
     match String::from_utf8_lossy(name.as_bytes()) {
         Cow::Borrowed(valid) => text(valid),
@@ -48,9 +49,9 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Whether a character is escaped in displayed names: control characters, line and paragraph
+/// Returns whether displayed names escape this character: control characters, line and paragraph
 /// separators, and bidirectional controls. An interface that writes to a terminal should escape
-/// them everywhere.
+/// these characters everywhere.
 pub fn is_escaped(character: char) -> bool {
     matches!(character,
         '\u{0}'..='\u{1f}'

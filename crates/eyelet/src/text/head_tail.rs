@@ -10,37 +10,37 @@ use crate::text::truncate;
 /// A character has at most four bytes, so three extra bytes complete the one at the window's edge.
 const EDGE_BYTES: usize = 3;
 
-/// Which part of a long stream is shown.
+/// The part of a long output stream that a reply shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Keep {
-    /// The start.
+    /// The start of the stream.
     #[default]
     Head,
-    /// The end.
+    /// The end of the stream.
     Tail,
-    /// The start and the end, half of the window each.
+    /// The start and the end of the stream, each with half of the size limit.
     Both,
 }
 
 named!(Keep, "part of a stream", { Head = "head", Tail = "tail", Both = "both" });
 named_argument!(Keep);
 
-/// The shown part of a stream.
+/// The part of an output stream that a reply shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shown {
-    /// All of it.
+    /// The whole stream.
     Whole(String),
-    /// Its start; more follows.
+    /// The start of the stream; more follows.
     Head(Piece),
-    /// Its end; more precedes it.
+    /// The end of the stream; more precedes it.
     Tail(Piece),
-    /// Its start and its end; more is between them.
+    /// The start and the end of the stream; more is between them.
     Both {
-        /// The start.
+        /// The start of the stream.
         head: Piece,
-        /// The end.
+        /// The end of the stream.
         tail: Piece,
     },
 }
@@ -56,13 +56,13 @@ impl Shown {
     }
 }
 
-/// A part of a stream.
+/// A continuous part of an output stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Piece {
-    /// As text; U+FFFD replaces bytes that are not UTF-8.
+    /// The part as text; U+FFFD replaces bytes that are not UTF-8.
     pub text: String,
-    /// How many bytes of the stream it represents.
+    /// How many bytes of the stream this part represents.
     pub bytes: u64,
 }
 

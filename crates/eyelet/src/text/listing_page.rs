@@ -10,31 +10,33 @@ use crate::text::number::counted;
 use crate::text::reply_budget::{ReplyBudget, TextSize};
 use crate::text::truncate;
 
-/// Longer names are truncated to this many bytes.
+/// The maximum length of a displayed name in bytes. Longer names are truncated.
 pub const MAX_ENTRY_LENGTH: usize = 500;
-/// Each level is indented by this many spaces.
+/// The number of spaces by which each level of a listing is indented.
 pub const INDENTATION_SPACES: usize = 2;
 
-/// One entry of a page.
+/// One entry of a page of a directory listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListedEntry {
-    /// The last component of its path, escaped for display, not truncated.
+    /// The last component of the path of the entry, escaped for display, not truncated.
     pub name: String,
-    /// How many directories are between it and the listed directory.
+    /// How many directories are between this entry and the listed directory.
     pub depth: usize,
-    /// What it is.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// Whether it is a directory that is listed too, but not all of its entries are on this page.
+    /// Whether the entry is a directory that is listed as well, but not with all of its entries on
+    /// this page.
     pub is_partial: bool,
-    /// The path of its directory relative to the listed one, escaped for display and perhaps shortened,
-    /// if the directory is not on this page. Only the first of several such entries has it.
+    /// If the parent directory of this entry is not on this page: the path of the parent directory,
+    /// relative to the listed directory, escaped for display and possibly shortened. Only the first
+    /// entry of each such directory on the page has this field.
     pub directory: Option<String>,
 }
 
 impl ListedEntry {
-    /// The name as a listing shows it: at most [`MAX_ENTRY_LENGTH`] bytes, without the suffix of its
-    /// kind.
+    /// Returns the name as a listing shows it: at most [`MAX_ENTRY_LENGTH`] bytes, without the
+    /// suffix of its kind.
     pub fn shown_name(&self) -> &str {
         truncate::at_most(&self.name, MAX_ENTRY_LENGTH)
     }
@@ -137,7 +139,8 @@ impl ListingPage {
         self
     }
 
-    /// How many more entries to find: those of the page, and one to know whether more follow.
+    /// How many more entries to find: the entries of the page, and one more to know whether more
+    /// follow.
     pub(crate) fn wanted(&self) -> usize {
         self.skip.saturating_add(self.take).saturating_add(1).saturating_sub(self.seen)
     }

@@ -7,18 +7,20 @@ use serde::{Serialize, Serializer};
 use crate::text::escape;
 use crate::text::number::counted;
 
-/// A longer line is shown in part: this many characters.
+/// The maximum number of characters shown of a matching line. Of a longer line, the reply shows a
+/// part.
 pub const MAX_LINE_CHARS: usize = 200;
 
-/// A line of a file, or the part of it that is shown.
+/// A line of a file, or the part of the line that the reply shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LineText {
-    /// At most [`MAX_LINE_CHARS`] characters, without the line ending, not escaped.
+    /// The text of the line: at most [`MAX_LINE_CHARS`] characters, without the line ending and not
+    /// escaped.
     pub text: String,
-    /// Whether the line has text before it.
+    /// Whether the line has text before the shown part.
     pub follows_more: bool,
-    /// Whether the line has text after it.
+    /// Whether the line has text after the shown part.
     pub precedes_more: bool,
 }
 
@@ -28,15 +30,16 @@ pub struct LineText {
 pub struct LineMatch {
     /// The number of the line, counting from 1.
     pub line: u64,
-    /// The first character of the first match in the line, counting from 1.
+    /// The column of the first match: the number of its first character in the line, counting from
+    /// 1.
     pub column: u64,
-    /// The line.
+    /// The text of the line.
     pub text: LineText,
-    /// The matches in `text`, as byte ranges.
+    /// The positions of the matches in `text`, as byte ranges.
     pub spans: Vec<Range<usize>>,
-    /// The lines before it, as many as were asked for.
+    /// The lines before the match, as many as the caller requested.
     pub before: Vec<LineText>,
-    /// The lines after it.
+    /// The lines after the match, as many as the caller requested.
     pub after: Vec<LineText>,
 }
 
@@ -44,14 +47,14 @@ pub struct LineMatch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileMatches {
-    /// The absolute path, not escaped.
+    /// The absolute path of the file, not escaped.
     pub path: String,
-    /// The path relative to the search path, escaped for display.
+    /// The path of the file relative to the search path, escaped for display.
     pub heading: String,
     /// The matching lines on the page.
     pub matches: Vec<LineMatch>,
-    /// How many matches the file has beyond those that pages show. Set on the page that shows the last
-    /// of them, otherwise 0.
+    /// How many matches of the file no page shows, because pages show only the first matches of
+    /// each file. Set on the page with the last shown match of the file, otherwise 0.
     pub more: u64,
 }
 
@@ -61,13 +64,13 @@ pub struct FileMatches {
 pub struct ShownLine<'m> {
     /// The number of the line, counting from 1.
     pub number: u64,
-    /// The line.
+    /// The text of the line.
     pub text: &'m LineText,
-    /// The column of the first match, if it is a match.
+    /// The column of the first match, if this line is a match.
     pub column: Option<u64>,
-    /// The matches in its text, as byte ranges.
+    /// The positions of the matches in `text`, as byte ranges.
     pub spans: &'m [Range<usize>],
-    /// Whether lines are left out between it and the line before.
+    /// Whether lines of the file are missing between this line and the previous shown line.
     pub starts_group: bool,
 }
 
@@ -129,7 +132,8 @@ fn count_chars(line: &[u8]) -> usize {
 }
 
 impl FileMatches {
-    /// The lines to show, in order. Each line is shown once; a match on another page is context here.
+    /// Returns the lines to show, in order. Each line occurs once. A match that belongs to another
+    /// page appears as a context line.
     pub fn lines(&self) -> Vec<ShownLine<'_>> {
         self.lines_of(self.matches.len())
     }
@@ -182,7 +186,7 @@ impl FileMatches {
         }
     }
 
-    /// The line that says how many matches are not shown, if any.
+    /// Returns a line that says how many matches are not shown, or `None` if all are shown.
     pub fn more_note(&self) -> Option<String> {
         let matches = counted(self.more, "more match", "more matches");
         (self.more > 0).then(|| format!("… {matches} in this file; search it alone with path"))
@@ -190,8 +194,8 @@ impl FileMatches {
 }
 
 impl ShownLine<'_> {
-    /// What comes before the text: `10:` for a match, `10:120:` for a part of a long line, `10-` for
-    /// context.
+    /// Returns the text before the line: `10:` for a match, `10:120:` for a part of a long line,
+    /// `10-` for context.
     pub fn prefix(&self) -> String {
         match self.column {
             Some(column) if self.text.is_part() => format!("{}:{column}:", self.number),

@@ -36,7 +36,7 @@ impl PartialOrd for Hit {
     }
 }
 
-/// The first hits in sort order: those of the page and those before it.
+/// The first hits in sort order: the hits of the page and all hits before the page.
 #[derive(Debug)]
 pub(crate) struct NewestPage {
     offset: u64,

@@ -1,6 +1,7 @@
 //! Numbers in sentences.
 
-/// A number with a comma at each thousand. For counts only: models copy line numbers and offsets.
+/// Renders a number with commas between groups of three digits. Use this only for counts: models
+/// copy line numbers and offsets into arguments, which must not contain commas.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -18,7 +19,7 @@ pub(crate) fn counted(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { several })
 }
 
-/// A size in bytes, rounded: `212 bytes`, `1.2 MB`.
+/// Renders a size in bytes, rounded: `212 bytes`, `1.2 MB`.
 pub fn rounded_size(bytes: u64) -> String {
     let mut size = bytes as f64;
     let mut unit = None;

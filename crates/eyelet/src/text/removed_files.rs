@@ -7,7 +7,7 @@ use crate::text::escape;
 /// How many are listed by name.
 const MAX_NAMED: usize = 8;
 
-/// Saved files that were removed to free space for new ones.
+/// Files with saved output that eyelet removed to make room for new files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemovedFiles {
     named: Vec<PathBuf>,
@@ -28,12 +28,12 @@ impl RemovedFiles {
         self.others += other.others;
     }
 
-    /// The first ones, oldest first.
+    /// Returns the paths of the first removed files, oldest first.
     pub fn named(&self) -> &[PathBuf] {
         &self.named
     }
 
-    /// How many there are.
+    /// Returns the number of removed files.
     pub fn count(&self) -> usize {
         self.named.len() + self.others
     }

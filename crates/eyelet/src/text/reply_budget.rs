@@ -2,30 +2,32 @@
 
 use crate::text::truncate;
 
-/// The size limit of a reply. Tools return smaller pages to fit, so their offsets stay correct.
+/// The size limit of a reply. Tools return smaller pages to fit the limit, so offsets that a reply
+/// gives stay correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyBudget {
     bytes: usize,
 }
 
 impl ReplyBudget {
-    /// The minimum budget. One line of 500 characters always fits.
+    /// The minimum budget in bytes. One line of 500 characters always fits into it.
     pub const MIN_BYTES: usize = 4096;
 
     /// The maximum number of lines in a reply. Some clients truncate at 2000 lines.
     pub const MAX_LINES: usize = 1990;
 
-    /// Creates a budget of `bytes`, or of [`ReplyBudget::MIN_BYTES`] if that is more.
+    /// Creates a budget of `bytes`. If `bytes` is below [`ReplyBudget::MIN_BYTES`], the budget is
+    /// that minimum.
     pub fn new(bytes: usize) -> Self {
         ReplyBudget { bytes: bytes.max(Self::MIN_BYTES) }
     }
 
-    /// The maximum size of the text, in bytes.
+    /// Returns the maximum size of the text of a reply, in bytes.
     pub fn bytes(self) -> usize {
         self.bytes
     }
 
-    /// Whether `text` fits.
+    /// Returns whether `text` fits the budget.
     pub fn fits(self, text: &str) -> bool {
         TextSize::measure(text).fits(self.beside(0, 0))
     }

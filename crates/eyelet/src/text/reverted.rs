@@ -4,36 +4,38 @@ use std::path::PathBuf;
 
 use crate::protected_paths::PROTECTED_PATHS;
 
-/// A change to a protected path that was reverted.
+/// A change to a protected path that eyelet reverted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reverted {
     /// The protected path.
     pub path: PathBuf,
-    /// What happened to the change.
+    /// What happened to the changed version.
     pub fate: Fate,
 }
 
-/// What happened to a command's change of a protected path.
+/// What happened to the changed version of a protected path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
-    /// It was restored. The other version, which may be the user's, was moved here.
+    /// eyelet restored the path. It moved the changed version, which may be the user's, to `to`.
     #[non_exhaustive]
     Conflict {
-        /// The other version, or the directory that holds what appeared or changed in a protected directory.
+        /// The path of the changed version. For a protected directory, a directory with the files
+        /// that appeared or changed in it.
         to: PathBuf,
-        /// How many older conflict copies of the same path were removed for it.
+        /// How many older copies of the same path eyelet removed to make room for this copy.
         removed: u32,
     },
-    /// It was removed or moved, or its mode was changed; it was restored.
+    /// The path had been removed or moved, or its mode had changed. eyelet restored the path.
     PutBack,
-    /// It was restored. The other version, or a part of it, was deleted, because the disk is full.
+    /// eyelet restored the path. It deleted the changed version, or a part of that version, because
+    /// the disk is full.
     Deleted,
-    /// Restoring it failed; someone has to check it.
+    /// Restoring the path failed. The user has to check the path.
     Failed,
-    /// It could not be checked: the supervisor was killed, or the check failed or took too long. The path is a root,
-    /// and any protected path in it may have changed.
+    /// eyelet could not check the protected paths: the supervisor was killed, or the check failed or took
+    /// too long. Here, `path` is a root, and any protected path in this root may have changed.
     Unseen,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct TerminalFold {
 /// The line that is not ended yet.
 struct OpenLine {
     line: TerminalLine,
-    /// What was printed beyond the columns of the line.
+    /// The text that was printed beyond the last column of the line.
     beyond: HeadTailBuffer,
     /// Whether a carriage return is the last that was printed. Before a newline it is part of the
     /// line's end.

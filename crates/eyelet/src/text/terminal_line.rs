@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// What is printed in later columns is not folded.
+/// The number of columns in which text is folded. Text in later columns is not folded.
 pub(crate) const MAX_COLUMNS: usize = 64 * 1024;
 /// The distance of tab stops.
 const TAB_COLUMNS: usize = 8;

@@ -32,17 +32,18 @@ use crate::text::escape;
 use crate::text::head_tail::Keep;
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// The most bytes shown of each stream.
+/// The maximum number of bytes that a reply shows of each output stream.
 pub const MAX_STREAM_BYTES: usize = 50 * 1024;
-/// The default time limit of a command.
+/// The default time limit of a command, in seconds.
 pub const DEFAULT_TIMEOUT_SECS: u64 = 120;
-/// The maximum time limit of a command.
+/// The maximum time limit of a command, in seconds.
 pub const MAX_TIMEOUT_SECS: u64 = 600;
-/// The default and maximum time limit of a background job: a day.
+/// The default and maximum time limit of a background job, in seconds: a day.
 pub const MAX_JOB_SECS: u64 = 24 * 60 * 60;
-/// How long a call with `background` waits: then an immediate failure is seen.
+/// How many seconds a call with `background` waits before it returns. If the command fails within
+/// this time, the reply reports the failure.
 pub const BACKGROUND_WAIT_SECS: u64 = 2;
-/// The maximum length of a command: Linux accepts no longer argument.
+/// The maximum length of a command in bytes. Linux accepts no longer argument of a program.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
 /// The tool `bash`.
@@ -53,33 +54,34 @@ pub struct Bash;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct BashArgs {
-    /// The command line.
+    /// The shell command to run.
     pub command: String,
-    /// The time limit in seconds.
+    /// The time limit of the command, in seconds.
     #[serde(default, deserialize_with = "args::number")]
     pub timeout_secs: Option<u64>,
-    /// The working directory, absolute or relative to the turn's.
+    /// The working directory, absolute or relative to the working directory of the turn.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub cwd: Option<String>,
-    /// Which part of a long stream is shown.
+    /// Which part of a long output stream the reply shows.
     #[serde(default, deserialize_with = "args::blank_name_as_none")]
     pub keep: Option<Keep>,
     /// Whether to start a background job.
     #[serde(default, deserialize_with = "args::flag")]
     pub background: Option<bool>,
-    /// What happens to the command at its time limit.
+    /// The action when the command reaches its time limit: kill it, or continue it as a background
+    /// job.
     #[serde(default, deserialize_with = "args::blank_name_as_none")]
     pub on_timeout: Option<OnTimeout>,
 }
 
-/// What happens to a command at its time limit.
+/// The action when a command reaches its time limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnTimeout {
-    /// It is killed.
+    /// eyelet kills the command.
     #[default]
     Kill,
-    /// It becomes a background job.
+    /// The command becomes a background job.
     Background,
 }
 
@@ -98,7 +100,7 @@ impl<'de> Deserialize<'de> for BashArgs {
 }
 
 impl BashArgs {
-    /// Runs `command` with defaults for everything else.
+    /// Creates arguments that run `command`, with the default for every other argument.
     pub fn new(command: impl Into<String>) -> Self {
         BashArgs { command: command.into(), ..BashArgs::default() }
     }
@@ -112,8 +114,8 @@ impl Tool for Bash {
         ToolDefinition::new("bash", format!(
                 "Runs a command with bash -c and returns its exit code, stdout and stderr. Shows at \
                  most {MAX_STREAM_BYTES} bytes of each stream (keep selects which part); longer \
-                 output is saved to a file that read can show. There is no input and no terminal, and \
-                 all processes are killed when the command ends or reaches timeout_secs. To list, search or read \
+                 output is saved to a file that read can show. A command has no input or terminal; all \
+                 its processes are killed when it ends or reaches timeout_secs. To list, search or read \
                  files, use the other tools."
             ))
         .with_title("Run a command")
@@ -227,7 +229,7 @@ fn timeout_of_call(args: &BashArgs) -> u64 {
 
 fn limits() -> Vec<Limit> {
     vec![
-        Limit::new("output shown of stdout and stderr, each", MAX_STREAM_BYTES as u64, "bytes")
+        Limit::new("output shown for each of stdout and stderr", MAX_STREAM_BYTES as u64, "bytes")
             .beyond(
                 "truncated at a character boundary; saved in full to a file named in the reply",
             ),
@@ -235,18 +237,18 @@ fn limits() -> Vec<Limit> {
             .beyond("the command is killed; its output so far is returned, `timed_out` is true"),
         Limit::new("maximum of `timeout_secs`", MAX_TIMEOUT_SECS, "seconds")
             .beyond("reduced to this value"),
-        Limit::new("time of a background job", MAX_JOB_SECS, "seconds")
-            .beyond("the job is killed; its output stays"),
+        Limit::new("run time of a background job", MAX_JOB_SECS, "seconds")
+            .beyond("the job is killed; its output stays available"),
         Limit::new("time until a call with `background` returns", BACKGROUND_WAIT_SECS, "seconds")
             .beyond("the command becomes a job"),
         Limit::new("length of `command`", MAX_COMMAND_BYTES as u64, "bytes")
-            .beyond("`too_large`; write it to a file and run that"),
+            .beyond("fails with `too_large`; write the command to a file and run the file"),
         Limit::new("one file of saved output", MAX_FILE_BYTES, "bytes")
             .beyond("only the start is saved; the reply says how many bytes"),
         Limit::new("all saved output of a session", MAX_SESSION_BYTES, "bytes")
             .beyond("the oldest files are removed"),
         Limit::new("age of output saved by the command line", MAX_AGE_SECS as u64 / 3600, "hours")
-            .beyond("removed at the next start"),
+            .beyond("removed when eyelet next runs"),
     ]
 }
 

@@ -32,7 +32,7 @@ pub(super) enum When {
 pub(super) fn jobs_of(turn: &TurnContext) -> Result<&Jobs, ToolError> {
     turn.jobs.as_deref().ok_or_else(|| {
         ToolError::invalid_input(
-            "background jobs are not available: a job belongs to a session, and this call has none",
+            "background jobs are not available: a job belongs to a session, and this call has no session",
         )
     })
 }

@@ -23,43 +23,45 @@ const STOPPED: i32 = -1;
 /// The exit code of a command that the supervisor killed: that of SIGKILL in a shell.
 const KILLED: i32 = 137;
 
-/// The result of a command.
+/// The report of `bash`: the output of a command and how the command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BashReport {
-    /// Its standard output.
+    /// The standard output of the command.
     pub stdout: StreamReport,
-    /// Its standard error.
+    /// The standard error of the command.
     pub stderr: StreamReport,
-    /// Its exit code; 128 + N for signal N. -1 if it has none: after a timeout or a cancel, and while it runs as a
-    /// job.
+    /// The exit code of the command, or 128 + N if signal N killed it. -1 if there is no exit code:
+    /// after a timeout or a cancel, and while the command runs as a job.
     pub exit_code: i32,
-    /// Why eyelet killed it, other than for a timeout or a cancel.
+    /// Why eyelet killed the command, if the reason is neither a timeout nor a cancel.
     pub killed: Option<String>,
-    /// Whether it reached its time limit.
+    /// Whether the command reached its time limit.
     pub timed_out: bool,
     /// Whether the call was cancelled.
     pub cancelled: bool,
-    /// The exit code that the command had after a timeout or a cancel; none if only SIGKILL ended it.
+    /// The exit code with which the command ended after a timeout or a cancel. `None` if the
+    /// command ended only after SIGKILL.
     pub stopped_with: Option<i32>,
-    /// Its time limit in seconds; 0 for a job.
+    /// The time limit of the command in seconds; 0 for a job.
     pub timeout_secs: u64,
-    /// The sandbox policy, if it ran in a sandbox.
+    /// The sandbox policy, if the command ran in a sandbox.
     pub sandbox: Option<SandboxPolicy>,
-    /// What the sandbox refused, at most five entries. Empty if the command succeeded, except for a checkout that
-    /// left a protected path as it was.
+    /// The actions that the sandbox refused, at most five entries. Empty if the command succeeded,
+    /// except after a git checkout that did not update a protected path.
     pub sandbox_blocked: Vec<Blocked>,
-    /// How many more entries there are.
+    /// How many refused actions `sandbox_blocked` does not list.
     pub sandbox_blocked_more: u64,
-    /// What would allow it, in the words of [`TurnContext::with_hint_text`].
+    /// How to allow the refused actions, in the words of [`TurnContext::with_hint_text`].
     pub sandbox_hint: Option<String>,
-    /// Changes to protected paths that were reverted.
+    /// Changes to protected paths that eyelet reverted.
     pub sandbox_reverted: Vec<Reverted>,
-    /// Saved files that were removed to free space for its output.
+    /// Files with older saved output that eyelet removed to make room for the output of this
+    /// command.
     pub removed: RemovedFiles,
-    /// The job, if the command outlives the call that started it.
+    /// The background job, if the command outlives the call that started it.
     pub job: Option<JobState>,
-    /// Why a command that reached its time limit did not become a job.
+    /// The reason why a command that reached its time limit did not become a background job.
     pub not_in_background: Option<String>,
 }
 
@@ -69,23 +71,23 @@ pub struct BashReport {
 pub struct JobState {
     /// The number of the job in its session.
     pub id: u64,
-    /// Whether it runs, or how it ended.
+    /// The status of the job: running, or how the job ended.
     pub status: JobStatus,
-    /// How many seconds it has run, or ran.
+    /// How many seconds the job has run, or ran until it ended.
     pub elapsed_secs: u64,
 }
 
-/// Whether a job runs, or how it ended.
+/// The status of a background job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobStatus {
-    /// It runs.
+    /// The job runs.
     Running,
-    /// Its command ended by itself.
+    /// The command of the job ended by itself.
     Exited,
-    /// It was killed: by `jobs`, with its session, or by the sandbox.
+    /// The job was killed: by the tool `jobs`, by the end of its session, or by the sandbox.
     Killed,
-    /// It reached its time limit.
+    /// The job reached its time limit, and eyelet killed it.
     TimedOut,
 }
 
@@ -168,14 +170,14 @@ impl BashReport {
         }
     }
 
-    /// The changes to protected paths that were reverted, in words: each path, escaped for display,
-    /// and what happened to the command's version.
+    /// Describes the reverted changes to protected paths: each path, escaped for display, and what
+    /// happened to the changed version.
     pub fn reverted_in_words(&self) -> Vec<String> {
         self.sandbox_reverted.iter().map(reverted).collect()
     }
 
-    /// What the sandbox refused and what would allow it, in words: at most one line for what is certain, one for
-    /// guesses, and the hint.
+    /// Describes the actions that the sandbox refused: at most one line with certain refusals, one
+    /// line with guesses, and one line with a hint on how to allow the actions.
     pub fn blocked_in_words(&self) -> Vec<String> {
         let hint = self.sandbox_hint.as_deref();
         blocked::notes(&self.sandbox_blocked, self.sandbox_blocked_more, hint)

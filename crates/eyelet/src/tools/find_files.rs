@@ -22,7 +22,7 @@ use crate::text::newest_page::{NewestPage, PageUnit};
 use crate::text::number::counted;
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// Finds files by name.
+/// The tool `find_files`: finds files by name.
 #[derive(Clone, Copy, Debug)]
 pub struct FindFiles;
 
@@ -30,46 +30,50 @@ pub struct FindFiles;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FindFilesArgs {
-    /// The glob. Without a `/` it matches names at any depth, otherwise paths below `path`.
+    /// The glob. Without a `/`, the glob matches names at any depth; with a `/`, it matches paths
+    /// below `path`.
     pub pattern: String,
-    /// The directory to search. Default: the working directory.
+    /// The directory to search. The default is the working directory.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub path: Option<String>,
     /// The maximum number of files on the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
-    /// The first match of the page, counting from 1.
+    /// The number of the first match of the page, counting from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
-    /// Whether to find hidden and ignored files. Default: [`Ignored::Skip`].
+    /// Whether to find hidden and ignored files. The default is [`Ignored::Skip`].
     #[serde(default, deserialize_with = "args::blank_name_as_none")]
     pub ignored: Option<Ignored>,
 }
 
 impl FindFilesArgs {
-    /// Finds the files in the working directory that match `pattern`, with defaults for everything else.
+    /// Creates arguments that find the files in the working directory that match `pattern`, with
+    /// the default for every other argument.
     pub fn new(pattern: impl Into<String>) -> Self {
         FindFilesArgs { pattern: pattern.into(), ..FindFilesArgs::default() }
     }
 }
 
-/// The result of `find_files`: one page, newest first.
+/// The result of `find_files`: one page of files, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FindFilesReport {
-    /// The paths of the page, absolute, escaped for display.
+    /// The absolute paths of the files on the page, escaped for display.
     pub files: Vec<String>,
-    /// The first match of the page, counting from 1.
+    /// The number of the first match of the page, counting from 1.
     pub offset: u64,
     /// The offset of the next page, if more files match.
     pub next_offset: Option<u64>,
-    /// With how many files the glob was compared. Complete only if no file matches, like `skipped`.
+    /// How many files the glob was compared with. Like `skipped`, this number is complete only if
+    /// no file matches.
     pub searched: u64,
-    /// How many files were skipped.
+    /// The numbers of skipped files, by reason.
     pub skipped: SkippedFiles,
-    /// The paths of the first directories that could not be read, escaped for display.
+    /// The paths of directories that could not be read, escaped for display. A long list is
+    /// shortened.
     pub unreadable: Vec<String>,
-    /// If no file matches: how many hidden and ignored files do.
+    /// How many hidden and ignored files match the glob. Set only if no other file matches.
     pub hidden_matches: u64,
     /// How many bytes of paths did not fit into the reply budget.
     pub withheld_bytes: u64,

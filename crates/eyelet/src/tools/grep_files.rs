@@ -31,16 +31,17 @@ use crate::tool::{Load, Tool, ToolDefinition};
 
 /// The default number of files or lines per page.
 pub const DEFAULT_LIMIT: u64 = 100;
-/// The maximum number of files or lines per page. Higher limits are reduced to this.
+/// The maximum number of files or lines per page. The tool reduces a higher limit to this number.
 pub const MAX_LIMIT: u64 = 2000;
-/// The maximum number of matching lines that pages show of one file, unless it is the search path.
+/// The maximum number of matching lines that pages show of one file, unless the search path is that
+/// file.
 pub const MAX_LINES_PER_FILE: u64 = 20;
 /// The maximum number of lines of context before and after a match.
 pub const MAX_CONTEXT: u64 = 5;
 /// The maximum length of a pattern or glob, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 8 * 1024;
 
-/// Finds files by content.
+/// The tool `grep_files`: finds files by content.
 #[derive(Clone, Copy, Debug)]
 pub struct GrepFiles;
 
@@ -48,45 +49,47 @@ pub struct GrepFiles;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GrepFilesArgs {
-    /// The regular expression, in ripgrep's syntax.
+    /// The regular expression to search for, in ripgrep's syntax.
     pub pattern: String,
-    /// A glob of the files to search; with a leading `!`, of the files to skip.
+    /// A glob that selects the files to search. With a leading `!`, the glob selects the files to
+    /// skip.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub include: Option<String>,
-    /// The directory or file to search. Default: the working directory.
+    /// The directory or file to search. The default is the working directory.
     #[serde(default, deserialize_with = "args::blank_as_none")]
     pub path: Option<String>,
     /// The maximum number of files or lines on the page.
     #[serde(default, deserialize_with = "args::number")]
     pub limit: Option<u64>,
-    /// The first match of the page, counting from 1.
+    /// The number of the first match of the page, counting from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
-    /// What to show of the matching files.
+    /// The part of the matching files to show: paths, lines or counts.
     #[serde(default, deserialize_with = "args::blank_name_as_none")]
     pub show: Option<Show>,
-    /// How many lines to show before and after each match; only with [`Show::Lines`].
+    /// How many lines to show before and after each match. Allowed only with [`Show::Lines`].
     #[serde(default, deserialize_with = "args::number")]
     pub context: Option<u64>,
 }
 
 impl GrepFilesArgs {
-    /// Searches the working directory for `pattern`, with defaults for everything else.
+    /// Creates arguments that search the working directory for `pattern`, with the default for
+    /// every other argument.
     pub fn new(pattern: impl Into<String>) -> Self {
         GrepFilesArgs { pattern: pattern.into(), ..GrepFilesArgs::default() }
     }
 }
 
-/// What `grep_files` shows of the matching files.
+/// The part of the matching files that `grep_files` shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Show {
-    /// Their paths.
+    /// The paths of the files.
     #[default]
     Files,
-    /// Their matching lines.
+    /// The matching lines of the files.
     Lines,
-    /// How many of their lines match.
+    /// The number of matching lines of each file.
     Count,
 }
 

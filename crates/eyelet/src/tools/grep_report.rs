@@ -14,22 +14,22 @@ use crate::text::number::{counted, grouped};
 use crate::text::reply_budget::{ReplyBudget, TextSize};
 use crate::text::truncate;
 
-/// The result of `grep_files`: one page, newest first.
+/// The result of `grep_files`: one page of files, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GrepFilesReport {
-    /// The paths of the page's files, absolute, escaped for display.
+    /// The absolute paths of the files on the page, escaped for display.
     pub files: Vec<String>,
-    /// What the page shows of the files.
+    /// The part of the files that the page shows.
     pub found: Found,
-    /// The first match of the page, counting from 1.
+    /// The number of the first match of the page, counting from 1.
     pub offset: u64,
     /// The offset of the next page, if there is one.
     pub next_offset: Option<u64>,
-    /// How many files were searched; `None` if the engine does not report it. A search stops as soon
-    /// as the page is certain, so it may not search every file.
+    /// How many files were searched; `None` if the engine does not report it. A search stops as
+    /// soon as no further file can change the page, so not every file may be searched.
     pub searched: Option<u64>,
-    /// How many files were skipped.
+    /// The numbers of skipped files, by reason.
     pub skipped: SkippedFiles,
     /// The paths of the first files and directories that could not be read, escaped for display.
     pub unreadable: Vec<String>,
@@ -40,19 +40,19 @@ pub struct GrepFilesReport {
     pub(super) hint: Option<&'static str>,
 }
 
-/// What a page of `grep_files` shows of its files.
+/// The part of the matching files that a page of `grep_files` shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
-    /// Their paths.
+    /// The paths of the files.
     Files,
-    /// Their matching lines.
+    /// The matching lines of the files.
     Lines(MatchPage),
-    /// How many of their lines match.
+    /// The number of matching lines of each file.
     Count(Vec<FileCount>),
 }
 
-/// The matching lines of a page.
+/// The matching lines of a page of `grep_files`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MatchPage {
@@ -63,13 +63,13 @@ pub struct MatchPage {
     pub(super) groups: Groups,
 }
 
-/// How many lines of a file match.
+/// A file and the number of its matching lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FileCount {
-    /// The absolute path, not escaped.
+    /// The absolute path of the file, not escaped.
     pub path: String,
-    /// The path relative to the search path, escaped for display.
+    /// The path of the file relative to the search path, escaped for display.
     #[serde(skip)]
     pub heading: String,
     /// The number of matching lines.
@@ -324,7 +324,7 @@ impl MatchPage {
     }
 }
 
-/// What an empty result is based on: `[searched 5,310 files; skipped 12 binary, 3 unreadable]`.
+/// The basis of an empty result: `[searched 5,310 files; skipped 12 binary, 3 unreadable]`.
 pub(super) fn searched_line(searched: u64, skipped: &SkippedFiles) -> String {
     let SkippedFiles { binary, unreadable, ignored, not_utf8, line_too_long } = *skipped;
     let parts = [

@@ -19,9 +19,9 @@ use crate::output::Report;
 use crate::text::escape;
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// The maximum of `wait_secs`.
+/// The maximum of `wait_secs`, in seconds.
 pub const MAX_WAIT_SECS: u64 = 600;
-/// The most characters shown of a command in the list.
+/// The maximum number of characters that the list shows of a command.
 pub const MAX_COMMAND_CHARS: usize = 200;
 /// How long a killed job may take to end: as long as its supervisor may take, and a margin.
 const STOP_TIME: Duration = Duration::from_secs(30);
@@ -34,10 +34,10 @@ pub struct JobsTool;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobsArgs {
-    /// The number of a job. Without it, all jobs are listed.
+    /// The number of a job. Without a number, the tool lists all jobs.
     #[serde(default, deserialize_with = "args::number")]
     pub job: Option<u64>,
-    /// How long to wait for the end of the job.
+    /// How many seconds to wait for the end of the job.
     #[serde(default, deserialize_with = "args::number")]
     pub wait_secs: Option<u64>,
     /// Whether to kill the job.
@@ -49,25 +49,26 @@ pub struct JobsArgs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobsReport {
-    /// The jobs of the session, running ones first.
+    /// The jobs of the session; running jobs come first.
     List(Vec<ListedJob>),
-    /// One job: the report of its command.
+    /// The report on one job.
     One(Box<BashReport>),
 }
 
-/// A job in the list.
+/// A background job in the list of jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ListedJob {
     /// The number of the job in its session.
     pub id: u64,
-    /// Whether it runs, or how it ended.
+    /// The status of the job: running, or how the job ended.
     pub status: JobStatus,
-    /// The exit code of its command; -1 if it was killed or timed out. None while it runs.
+    /// The exit code of the command of the job; -1 if the job was killed or timed out. `None` while
+    /// the job runs.
     pub exit_code: Option<i32>,
-    /// How many seconds it has run, or ran.
+    /// How many seconds the job has run, or ran until it ended.
     pub elapsed_secs: u64,
-    /// The command on one line, escaped and shortened.
+    /// The command of the job on one line, escaped and shortened.
     pub command: String,
 }
 
@@ -78,14 +79,14 @@ impl Tool for JobsTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new(
             "jobs",
-            "Lists the background jobs of bash. With job, returns the status of one and the end of its output; \
-             read shows the files with all of it.",
+            "Lists the background jobs of bash. With job, returns the status and last output of that job; read \
+             shows the files with all output.",
         )
         .with_title("Background jobs")
         .with_input_schema(optional_object(json!({
             "job": whole_number("Number of a job."),
             "wait_secs": whole_number(&format!("Wait for its end; maximum {MAX_WAIT_SECS}.")),
-            "stop": flag("Kill it.")
+            "stop": flag("Kill the job.")
         })))
         .with_load(Load::Wait)
         .with_counts("bytes printed")

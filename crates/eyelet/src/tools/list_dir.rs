@@ -35,10 +35,10 @@ use crate::tool::{Load, Tool, ToolDefinition};
 
 /// The default number of entries per page.
 pub const DEFAULT_LIMIT: u64 = 25;
-/// The default number of levels.
+/// The default number of levels that a listing shows.
 pub const DEFAULT_DEPTH: u64 = 2;
 
-/// Lists a directory.
+/// The tool `list_dir`: lists a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct ListDir;
 
@@ -46,9 +46,9 @@ pub struct ListDir;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ListDirArgs {
-    /// The directory, as an absolute path.
+    /// The directory to list, as an absolute path.
     pub dir_path: String,
-    /// The first entry of the page, counting from 1.
+    /// The number of the first entry of the page, counting from 1.
     #[serde(default, deserialize_with = "args::number")]
     pub offset: Option<u64>,
     /// The maximum number of entries on the page.
@@ -57,7 +57,8 @@ pub struct ListDirArgs {
     /// The number of levels to list; 1 lists only the directory's own entries.
     #[serde(default, deserialize_with = "args::number")]
     pub depth: Option<u64>,
-    /// Whether to list entries that an ignore rule excludes, and `.git`. Default: [`Ignored::Show`].
+    /// Whether to list `.git` and entries that an ignore rule excludes. The default is
+    /// [`Ignored::Show`].
     #[serde(default, deserialize_with = "args::blank_name_as_none")]
     pub ignored: Option<Ignored>,
 }
@@ -70,26 +71,27 @@ impl<'de> Deserialize<'de> for ListDirArgs {
 }
 
 impl ListDirArgs {
-    /// Lists the first page of `dir_path`, with defaults for everything else.
+    /// Creates arguments that list the first page of `dir_path`, with the default for every other
+    /// argument.
     pub fn new(dir_path: impl Into<String>) -> Self {
         ListDirArgs { dir_path: dir_path.into(), ..ListDirArgs::default() }
     }
 }
 
-/// The result of `list_dir`: one page, sorted.
+/// The result of `list_dir`: one page of entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListDirReport {
     /// The directory as requested, escaped for display.
     pub dir_path: String,
-    /// The first entry of the page, counting from 1.
+    /// The number of the first entry of the page, counting from 1.
     pub offset: u64,
     /// The entries of the page, sorted by relative path.
     pub entries: Vec<ListedEntry>,
     /// The offset of the next page, if more entries follow.
     pub next_offset: Option<u64>,
-    /// How many entries were skipped because an ignore rule excludes them, in the directories that were
-    /// read for this page. A directory counts once.
+    /// How many entries were skipped because an ignore rule excludes them, in the directories that
+    /// were read for this page. An ignored directory counts as one entry.
     pub ignored: u64,
 }
 
@@ -197,12 +199,12 @@ impl Tool for ListDir {
 }
 
 impl ListDirReport {
-    /// The first line of the text, which names the directory.
+    /// Returns the first line of the text form, which names the directory.
     pub fn header(&self) -> String {
         header(&self.dir_path)
     }
 
-    /// The last line of the text, if more entries follow.
+    /// Returns the last line of the text form, if more entries follow the page.
     pub fn more_line(&self) -> Option<String> {
         self.next_offset.map(|_| listing_page::more_than(self.entries.len()))
     }

@@ -33,7 +33,7 @@ pub const MAX_LINES: u64 = 2000;
 /// The maximum length of the header, in bytes.
 const HEADER_BYTES: usize = 320;
 
-/// Reads a file.
+/// The tool `read`: reads a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Read;
 
@@ -41,26 +41,29 @@ pub struct Read;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(try_from = "RawArgs")]
 pub struct ReadArgs {
-    /// The file, absolute or relative to the working directory.
+    /// The path of the file, absolute or relative to the working directory.
     pub path: String,
-    /// The first line of the page, counting from 1.
+    /// The number of the first line of the page, counting from 1.
     pub offset: Option<u64>,
     /// The maximum number of lines on the page.
     pub limit: Option<u64>,
-    /// The first character shown of each line, counting from 1.
+    /// The number of the first character to show of each line, counting from 1.
     pub column: Option<u64>,
-    /// How many lines at the end of the file the page has. Excludes `offset` and `limit`.
+    /// Shows this many lines from the end of the file. Cannot be combined with `offset` or `limit`.
     pub tail: Option<u64>,
     /// Whether the text form shows the number of each line.
     pub numbers: bool,
-    /// The WHATWG label of the file's encoding. By default UTF-8, or what a byte-order mark says.
+    /// The WHATWG label of the file's encoding. The default is the encoding of the byte-order mark,
+    /// or UTF-8 if the file has none.
     pub encoding: Option<String>,
-    /// The part of an image to show, as `x,y,w,h` in pixels.
+    /// The part of an image to show: `x,y,w,h` in pixels, which are the left and top edge, width
+    /// and height.
     pub region: Option<String>,
 }
 
 impl ReadArgs {
-    /// Reads the first page of `path`, with defaults for everything else.
+    /// Creates arguments that read the first page of `path`, with the default for every other
+    /// argument.
     pub fn new(path: impl Into<String>) -> Self {
         ReadArgs { path: path.into(), ..ReadArgs::default() }
     }
@@ -110,9 +113,9 @@ impl TryFrom<RawArgs> for ReadArgs {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum ReadReport {
-    /// A page of lines.
+    /// A page of lines of a text file, or a binary file.
     Text(TextPage),
-    /// An image.
+    /// An image, possibly scaled down or cropped.
     Image(Image),
 }
 
@@ -214,7 +217,9 @@ impl Tool for Read {
 fn page_request(args: &ReadArgs, turn: &TurnContext) -> Result<PageRequest, ToolError> {
     let (part, lines) = match args.tail {
         Some(_) if args.offset.is_some() || args.limit.is_some() => {
-            return Err(ToolError::invalid_input("tail excludes offset and limit; use only tail"));
+            return Err(ToolError::invalid_input(
+                "tail cannot be combined with offset or limit; use only tail",
+            ));
         }
         Some(0) => return Err(ToolError::invalid_input("tail must be greater than zero")),
         Some(lines) => (PagePart::Tail, lines),

@@ -1,4 +1,4 @@
-//! `read` of an image: what is sent, and how it differs from the file.
+//! The result of `read` for an image: the image as sent, and its differences from the file.
 
 use serde::Serialize;
 
@@ -17,37 +17,38 @@ use crate::text::truncate;
 /// The maximum size of an image file, in bytes.
 pub const MAX_IMAGE_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
-/// An image.
+/// An image that `read` returns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Image {
-    /// The path as requested.
+    /// The path of the file, as the caller wrote it.
     pub path: String,
-    /// Always `image`.
+    /// The kind of the result; always `image`.
     pub r#type: &'static str,
     /// The MIME type of `data`, such as `image/png`.
     pub mime_type: &'static str,
-    /// The size of `data`.
+    /// The size of `data`, in bytes.
     pub bytes: u64,
     /// The image as sent: the file itself, or a smaller image.
     #[serde(skip)]
     pub data: Vec<u8>,
-    /// Width and height of the image in the file, upright, in pixels.
+    /// Width and height of the image in the file, in pixels, after rotation to the upright
+    /// orientation.
     #[serde(skip)]
     pub size: (u32, u32),
-    /// The part of the image that `data` shows, if not all of it.
+    /// The part of the image that `data` shows. `None` if `data` shows the whole image.
     #[serde(skip)]
     pub region: Option<Region>,
-    /// Width and height of what `data` shows, in pixels.
+    /// Width and height of the image in `data`, in pixels.
     #[serde(skip)]
     pub shown_size: (u32, u32),
-    /// How many frames the file has, if `data` shows only the first.
+    /// The number of frames in the file, if `data` shows only the first frame.
     #[serde(skip)]
     pub first_of: Option<u64>,
 }
 
 impl Image {
-    /// One line that says what is shown of which image.
+    /// The header line: the image, and the part of it that is shown.
     pub(super) fn header(&self) -> String {
         let path = escape::text(&self.path);
         let (width, height) = self.size;

@@ -13,44 +13,45 @@ pub const MAX_LINE_LENGTH: usize = 500;
 /// How many bytes of a binary file the text form shows.
 pub(super) const MAX_DUMP_BYTES: usize = 512;
 
-/// What the header says about a file to which another process is still writing.
+/// The note in the header for a file to which another process is still writing.
 pub(crate) const STILL_GROWING: &str = "still growing";
 
-/// A page of lines.
+/// A page of lines of a file, as `read` returns it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TextPage {
-    /// The path as requested.
+    /// The path of the file, as the caller wrote it.
     pub path: String,
-    /// The lines with their own line endings, and nothing else.
+    /// The lines of the page with their line endings, and no other text.
     pub content: String,
-    /// The first line of the page, counting from 1.
+    /// The number of the first line of the page, counting from 1.
     pub offset: u64,
     /// How many lines `content` has.
     pub lines_shown: u64,
     /// How many lines the file has.
     pub total_lines: u64,
-    /// Whether lines follow the last one shown.
+    /// Whether the file has more lines after the last line of the page.
     pub truncated: bool,
-    /// False if the time limit was reached before the end of the file.
+    /// Whether `total_lines` is exact. False if the time limit was reached before the end of the
+    /// file.
     #[serde(skip_serializing_if = "is_true")]
     pub total_lines_exact: bool,
     /// Set if the file is binary. The text form shows its first bytes instead of `content`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binary: Option<BinaryFile>,
-    /// How many of the lines shown are truncated at their end.
+    /// How many lines of the page are truncated at their end.
     #[serde(skip)]
     pub lines_truncated: u64,
-    /// The first character shown of each line, counting from 1.
+    /// The number of the first character shown of each line, counting from 1.
     #[serde(skip)]
     pub column: u64,
-    /// How many bytes of the file are not shown, if its size is known.
+    /// How many bytes of the file the page does not show, if the size of the file is known.
     #[serde(skip)]
     pub withheld_bytes: u64,
-    /// How many bytes of a file that was read as UTF-8 are not UTF-8.
+    /// How many bytes are not valid UTF-8, in a file that was read as UTF-8.
     #[serde(skip)]
     pub invalid_bytes: u64,
-    /// The encoding that such a file is likely to have.
+    /// The likely encoding of a file that has bytes that are not UTF-8.
     #[serde(skip)]
     pub likely_encoding: Option<String>,
     /// Whether the file grew during the call.
@@ -61,7 +62,7 @@ pub struct TextPage {
     pub is_numbered: bool,
 }
 
-/// What the text form shows of a binary file. In the envelope it is `true`.
+/// The details of a binary file, for the text form. The envelope contains only `true` instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BinaryFile {
@@ -69,9 +70,10 @@ pub struct BinaryFile {
     pub kind: &'static str,
     /// The size of the file, if known.
     pub size: Option<u64>,
-    /// The first bytes of the file.
+    /// The first bytes of the file, which the text form shows as a hex dump.
     pub start: Vec<u8>,
-    /// A command that shows what is in the file, if the machine has it. `FILE` stands for the path.
+    /// A command that shows the content of the file, if eyelet knows one, its program is installed
+    /// and commands are allowed. `FILE` stands for the path.
     pub command: Option<&'static str>,
 }
 
@@ -103,18 +105,19 @@ fn is_true(value: &bool) -> bool {
 }
 
 impl TextPage {
-    /// The offset of the next page, if lines follow the last one shown.
+    /// Returns the offset of the next page, if more lines follow the last line of the page.
     pub fn next_offset(&self) -> Option<u64> {
         self.truncated.then(|| self.offset.saturating_add(self.lines_shown))
     }
 
-    /// The column at which truncated lines continue, if a line shown is truncated at its end.
+    /// Returns the column at which truncated lines continue, if a line of the page is truncated at
+    /// its end.
     pub fn next_column(&self) -> Option<u64> {
         let next = self.column.saturating_add(MAX_LINE_LENGTH as u64);
         (self.lines_truncated > 0).then_some(next)
     }
 
-    /// Which lines of the file these are, in words: `lines 1-20 of 300`.
+    /// Describes which lines of the file the page shows, such as `lines 1-20 of 300`.
     pub fn lines_in_words(&self) -> String {
         let total = match self.total_lines_exact {
             true => self.total_lines.to_string(),
@@ -128,7 +131,7 @@ impl TextPage {
         format!("lines {}-{last} of {total}", self.offset)
     }
 
-    /// How many lines are truncated, in words: `1 line truncated`.
+    /// Describes how many lines are truncated, such as `1 line truncated`.
     pub fn truncated_in_words(&self) -> String {
         let lines = if self.lines_truncated == 1 { "line" } else { "lines" };
         format!("{} {lines} truncated", self.lines_truncated)

@@ -100,9 +100,9 @@ fn cwd_must_be_a_directory_inside_the_roots() {
 
         cannot use cwd `/repo/file`: Not a directory (os error 20)
         cannot use cwd `/repo/missing`: No such file or directory (os error 2)
-        cwd `outward` is outside the roots (/repo); add a root that contains it
-        cwd `..` is outside the roots (/repo); add a root that contains it
-        cwd `/` is outside the roots (/repo); add a root that contains it
+        cwd `outward` is outside the roots (/repo); add a root that contains the path
+        cwd `..` is outside the roots (/repo); add a root that contains the path
+        cwd `/` is outside the roots (/repo); add a root that contains the path
         cwd must not contain a NUL character"#]]
     .assert_eq(&answers.join("\n"));
 
@@ -117,12 +117,14 @@ fn cwd_must_be_a_directory_inside_the_roots() {
     // The scope of the other tools does not apply to commands, and the error does not suggest it.
     let lifted = confined.with_path_scope(PathScope::Everything);
     let reported = text(&tree, &lifted, &json!({ "command": "pwd", "cwd": "/" }));
-    expect!["cwd `/` is outside the roots (/repo); add a root that contains it"]
+    expect!["cwd `/` is outside the roots (/repo); add a root that contains the path"]
         .assert_eq(&reported);
     let rootless = free.with_path_scope(PathScope::Roots);
     let reported = text(&tree, &rootless, &json!({ "command": "pwd" }));
-    expect!["cwd `/repo` is not accessible: no roots are configured; add a root that contains it"]
-        .assert_eq(&reported);
+    expect![
+        "cwd `/repo` is not accessible: no roots are configured; add a root that contains the path"
+    ]
+    .assert_eq(&reported);
 }
 
 /// The replies under the policies that need a supervisor, and under `off`.

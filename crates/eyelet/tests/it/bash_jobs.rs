@@ -201,8 +201,7 @@ fn arguments_that_exclude_each_other_are_refused() {
 fn without_a_session_jobs_are_refused() {
     let tree = TempTree::new("");
     let turn = bash::turn(&tree);
-    let refused =
-        "background jobs are not available: a job belongs to a session, and this call has none";
+    let refused = "background jobs are not available: a job belongs to a session, and this call has no session";
     for arguments in [
         json!({"command": "touch made", "background": true}),
         json!({"command": "touch made", "on_timeout": "background"}),
@@ -415,7 +414,7 @@ fn all_sessions_together_have_a_limit() {
     let error = text(&first, "bash", &json!({"command": "true", "background": true}));
     assert_eq!(
         error,
-        "64 jobs of all sessions are running, which is the maximum; this session has none"
+        "64 jobs of all sessions are running, which is the maximum; this session has no running jobs"
     );
     assert!(stop(&sessions[0], 1).starts_with("[job 1 killed, "));
     let reply = text(&first, "bash", &json!({"command": "true", "background": true}));
@@ -436,7 +435,7 @@ fn the_number_of_waiting_calls_is_limited() {
         let refused = waits.iter().position(|wait| wait.is_finished()).unwrap();
         assert_eq!(
             waits.remove(refused).join().unwrap(),
-            "64 calls are waiting for jobs; retry without wait_secs"
+            "64 calls are waiting for jobs, which is the maximum; retry without wait_secs"
         );
         // Other calls are not affected.
         assert!(text(&turn, "jobs", &json!({"job": 1})).starts_with("[job 1 running, "));

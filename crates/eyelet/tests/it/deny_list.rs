@@ -295,7 +295,7 @@ fn the_scope_everything_keeps_the_deny_list() {
 fn without_roots_a_confined_call_opens_nothing() {
     let tree = TempTree::new("f = CANARY");
     let turn = turn(tree.path()).with_path_scope(PathScope::Roots);
-    expect!["error outside_root: path `f` is not accessible: no roots are configured; add a root that contains it, or allow reading outside the roots"]
+    expect!["error outside_root: path `f` is not accessible: no roots are configured; add a root that contains the path, or allow reading outside the roots"]
         .assert_eq(&ask(&turn, "read", json!({"path": "f"})));
     for (tool, arguments) in
         [("list_dir", json!({"dir_path": tree.str()})), ("grep_files", json!({"pattern": "C"}))]

@@ -39,7 +39,7 @@ fn own_tool_counts_words_inside_the_roots_only() {
         &expect![[r#"
             2 =
 
-            error: path `/etc/passwd` is outside the roots (/repo); add a root that contains it, or allow reading outside the roots
+            error: path `/etc/passwd` is outside the roots (/repo); add a root that contains the path, or allow reading outside the roots
         "#]],
     );
 }

@@ -132,7 +132,7 @@ fn lines_after_a_long_one_cannot_be_shown() {
         );
         assert_eq!(
             answer(&tree, &by_rg, &arguments),
-            "the matches are in or after a line above 16 MiB, which cannot be shown; use show: \"files\" \
+            "the matches are in or after a line longer than 16 MiB, which cannot be shown; use show: \"files\" \
              or \"count\"\nerror: search_failed"
         );
     }

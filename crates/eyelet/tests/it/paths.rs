@@ -24,7 +24,7 @@ fn is_outside(answer: &str) -> bool {
 #[test]
 fn the_outside_error_lists_the_roots_and_how_to_add_one() {
     let tree = TempTree::new("f = x");
-    expect!["error outside_root: path `/etc/passwd` is outside the roots (/repo); add a root that contains it, or allow reading outside the roots"]
+    expect!["error outside_root: path `/etc/passwd` is outside the roots (/repo); add a root that contains the path, or allow reading outside the roots"]
         .assert_eq(&tree.redact(&read(&confined(tree.path()), "/etc/passwd")));
 }
 

@@ -46,7 +46,7 @@ fn tail_excludes_offset_and_limit_and_is_not_zero() {
     for more in [json!({"offset": 1}), json!({"limit": 2}), json!({"offset": 0, "limit": 1})] {
         let mut arguments = more;
         arguments["tail"] = json!(3);
-        expect!["error invalid_input: tail excludes offset and limit; use only tail"]
+        expect!["error invalid_input: tail cannot be combined with offset or limit; use only tail"]
             .assert_eq(&ask("a\n", arguments));
     }
     expect!["error invalid_input: tail must be greater than zero"]

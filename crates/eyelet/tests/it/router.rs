@@ -80,9 +80,9 @@ fn an_error_shows_its_hint_after_the_message() {
         "allow commands to connect to the host, or allow commands to write to the directory"
     );
     let error = ToolError::new(ErrorCode::OutsideRoot, "path is outside").with_hint(Hint::AddRoot);
-    expect!["path is outside; add a root that contains it"].assert_eq(&error.to_string());
+    expect!["path is outside; add a root that contains the path"].assert_eq(&error.to_string());
     let envelope = Envelope::new(&Err(error.into()), AttachmentMode::Omit);
-    expect![[r#"{"ok":false,"error":{"code":"outside_root","message":"path is outside","hint":"add a root that contains it"}}"#]]
+    expect![[r#"{"ok":false,"error":{"code":"outside_root","message":"path is outside","hint":"add a root that contains the path"}}"#]]
         .assert_eq(&envelope.to_json());
     let envelope = envelope.with_hint_text(|_| "restart with --root DIR".to_owned());
     expect![[r#"{"ok":false,"error":{"code":"outside_root","message":"path is outside","hint":"restart with --root DIR"}}"#]]

@@ -91,7 +91,7 @@ impl Format {
         self.checked(text, &rest, &expected)
     }
 
-    /// The new text, if it parses to what is expected, whatever the file looks like.
+    /// The new text, if its parsed content equals `expected`; otherwise an error.
     fn checked(self, old: &str, new: &str, expected: &Value) -> Result<String, String> {
         if self.read(new).is_ok_and(|parsed| parsed == *expected) {
             let bom = old.strip_suffix(without_bom(old)).unwrap_or_default();

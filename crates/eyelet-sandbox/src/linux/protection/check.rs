@@ -23,25 +23,25 @@ const RESTORED_WITHIN_MS: u64 = 10_000;
 /// How often a path may change during its restore.
 const MAX_ATTEMPTS: usize = 4;
 
-/// Whose a change is.
+/// Who made a change: the user, or possibly a command.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// The user's: what is there now.
+    /// The user made this change; the current state of the path becomes the record.
     Users(Option<Entry>),
-    /// It was replaced during the decision.
+    /// The path was replaced again during the decision.
     Again,
-    /// Perhaps a command's.
+    /// A command may have made this change.
     Unknown,
 }
 
 /// Whether a path that is as recorded stays so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// As far as it can be told.
+    /// The path was unchanged, as far as eyelet can know.
     Before,
     /// Since now: it may have changed until now.
     Now,
-    /// It was replaced since.
+    /// The path was replaced in the meantime.
     Again,
     /// Someone may write to the file at any time.
     Writable,
@@ -49,7 +49,7 @@ pub(super) enum Kept {
 
 /// Decides about changes.
 pub(super) trait Judge {
-    /// Whose a change is. Gets the path, what is there now, and what the record says.
+    /// Decides who made a change. Gets the path, its current state, and the state in the record.
     fn verdict(
         &mut self,
         path: &Path,
@@ -158,7 +158,8 @@ impl Check<'_> {
         }
     }
 
-    /// Checks one path. Returns what is there now; `replaced` is what stood there, if the path was restored.
+    /// Checks one path. Returns its current state. If the path was restored, `replaced` is the
+    /// version that the restore replaced.
     fn object(
         &mut self,
         folder: &OwnedFd,
@@ -205,7 +206,7 @@ impl Check<'_> {
         Err(io::Error::other("it changed again"))
     }
 
-    /// The folder that holds `below`. If something else stands on the way to it, moves that away.
+    /// The folder that holds `below`. If other files are in the way, moves them away.
     fn parent(
         &mut self,
         folder: &OwnedFd,

@@ -20,7 +20,8 @@ pub(super) const MAX_ENTRIES: usize = 10_000;
 /// How deep a protected folder is recorded. Each level takes an open file, stack, and several levels of JSON.
 pub(super) const MAX_DEPTH: usize = 20;
 
-/// Changes within one tick of the kernel's clock have the same time, so that a young file may change unnoticed.
+/// Changes within one tick of the kernel's clock have the same time. Therefore a recently changed
+/// file may change again unnoticed.
 const TICK: Duration = Duration::from_millis(50);
 
 /// One file, symlink or folder with its entries.

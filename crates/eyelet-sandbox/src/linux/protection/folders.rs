@@ -1,5 +1,5 @@
-//! Folders by handle. A command may replace any folder by a symlink at any time, so that no step of a path may
-//! follow one.
+//! Folders by handle. A command may replace any folder by a symlink at any time. Therefore no step
+//! of a path may follow a symlink.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::Permissions;
@@ -43,8 +43,9 @@ pub(super) fn open_root(path: &Path) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// Opens the folders on the way to `path` that their owner may not enter, for him: in the second tier, commands can close
-/// any folder of this user. Returns whether there was one.
+/// Gives the owner access to the folders on the way to `path` that the owner may not enter. In the
+/// second tier, commands can remove the access to any folder of this user. Returns whether there
+/// was one.
 pub(super) fn open_way(path: &Path) -> bool {
     let mut has_opened = false;
     while let Some(closed) = closed_folder(path) {

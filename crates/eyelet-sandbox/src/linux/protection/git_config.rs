@@ -85,7 +85,7 @@ impl<'t> Section<'t> {
         is_plain.then_some(name)
     }
 
-    /// Its lines as keys and values; lines of another form have an empty key.
+    /// The lines of the section as keys and values. Lines of another form have an empty key.
     fn settings(&self) -> impl Iterator<Item = (&'t str, &'t str)> {
         let lines = self.lines.iter().filter(|line| !line.trim().is_empty());
         lines.map(|line| line.trim().split_once(" = ").unwrap_or_default())

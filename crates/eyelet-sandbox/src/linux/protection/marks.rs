@@ -1,5 +1,5 @@
-//! Marks: one file in the store for each command that runs. Its supervisor holds a lock on it, so that a mark without a
-//! lock means that a supervisor was killed.
+//! Marks: one file in the store for each command that runs. The supervisor of the command holds a
+//! lock on the mark. A mark without a lock therefore means that a supervisor was killed.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -26,7 +26,8 @@ pub(super) struct Mark {
     pub(super) elsewhere: Vec<RawPath>,
     pub(super) tier: Tier,
     pub(super) places: Vec<Place>,
-    /// What was mounted read-only before the command started, ordered by path: it could never write to these files.
+    /// The files that were mounted read-only before the command started, ordered by path. The
+    /// command could never write to these files.
     pub(super) mounted: Vec<(RawPath, FileId)>,
     /// Which of these paths had another file since, or one with other names: a command may have a handle to write to it.
     pub(super) replaced: Vec<RawPath>,
@@ -154,14 +155,14 @@ impl Store {
     }
 }
 
-/// What is noted in a mark after its first line.
+/// A note in a mark, after its first line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Note {
-    /// The command has to be killed, because this path kept changing.
+    /// The supervisor must kill the command, because this path kept changing.
     Kill(RawPath),
-    /// Another file is at this path than the one that was mounted before the command started.
+    /// The file at this path is not the file that was mounted before the command started.
     Replaced(RawPath),
-    /// This path was restored. The process that removes the mark reports it.
+    /// eyelet restored this path. The process that removes the mark reports the change.
     Reverted(Reverted),
 }
 
@@ -180,7 +181,7 @@ pub(super) fn ask_to_kill(mark: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// The file of this command's mark. It stays locked as long as the command runs.
+/// The file of this command's mark. The file stays locked as long as the command runs.
 pub(super) struct MarkFile {
     pub(super) path: PathBuf,
     _file: File,
@@ -213,7 +214,7 @@ pub(super) struct Notes {
     /// The path for which the command has to be killed.
     pub(super) killed_for: Option<PathBuf>,
     pub(super) replaced: Vec<RawPath>,
-    /// What was restored so far.
+    /// The paths that were restored so far.
     pub(super) reverted: Vec<Reverted>,
 }
 

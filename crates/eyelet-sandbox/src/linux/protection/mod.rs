@@ -78,8 +78,9 @@ pub(super) struct Protection {
     /// The search for moved folders, and where they can be.
     search: Search,
     tops: Vec<PathBuf>,
-    /// When to look for changes that are not reported: writes to the memory of a mapped file, or by another name of
-    /// the file. In the first tier, only to files that were replaced. Also changes in folders that their owner may not read.
+    /// When to check for changes that inotify does not report: writes to the memory of a mapped
+    /// file, writes by another name of the file, and changes in folders that their owner may not
+    /// read. In the first tier, such writes can only affect files that were replaced.
     check_at: Option<Instant>,
 }
 
@@ -298,5 +299,5 @@ impl Protection {
 }
 
 fn moves_again() -> io::Error {
-    io::Error::other("protected directories were moved during each search for them")
+    io::Error::other("protected directories kept moving while eyelet searched for them")
 }

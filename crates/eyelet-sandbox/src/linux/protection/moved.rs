@@ -1,5 +1,5 @@
-//! Puts folders back that a command moved: repositories, work trees and the folders around them. They are known by
-//! device and inode.
+//! Puts folders back that a command moved: repositories, work trees and the folders around them.
+//! The folders are identified by device and inode.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -21,11 +21,11 @@ use super::restore::Replaced;
 /// a check that misses a folder notes it here, and is repeated after the search.
 #[derive(Default)]
 pub(super) struct Search {
-    /// What is looked for.
+    /// The folders to search for.
     wanted: Vec<Identity>,
-    /// What was missed since the search began.
+    /// The folders that were missed since the search began.
     next: Vec<Identity>,
-    /// What was found, and in which top; none if there is no such folder.
+    /// The folders that were found, and in which top. `None` if there is no such folder.
     found: HashMap<Identity, Option<(PathBuf, PathBuf)>>,
     /// The folders that are left to search, and in which top they are.
     todo: Vec<(PathBuf, PathBuf)>,
@@ -154,14 +154,14 @@ impl Search {
         }
     }
 
-    /// What was not found until now counts as removed: its record stays.
+    /// Treats folders that were not found as removed. Their records stay.
     fn give_up(&mut self) {
         let next = std::mem::take(&mut self.next);
         self.wanted.extend(next);
         self.end();
     }
 
-    /// Ends the search under way, and forgets what was found.
+    /// Ends the current search, and forgets its results.
     pub(super) fn forget(&mut self) {
         self.give_up();
         self.found.clear();

@@ -1,4 +1,5 @@
-//! The protected paths of a request. They are grouped by place: the folder that holds them.
+//! The protected paths of a request. The paths are grouped by place, which is the folder that holds
+//! them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -55,8 +56,8 @@ impl Place {
     }
 }
 
-/// Finds the places of a request, outermost first. `known` are repositories of earlier sessions: a command may have
-/// broken them, so that the search did not find them.
+/// Finds the places of a request, outermost first. `known` are repositories of earlier sessions:
+/// the search may not have found them, because a command may have broken them.
 pub(super) fn of(
     request: &SandboxRequest,
     tier: Tier,
@@ -193,7 +194,7 @@ impl Finder<'_> {
         common.map_or(Ok(()), |common| self.add_folder(&common))
     }
 
-    /// Protects symlinks on the way to protected paths, and what they lead to inside the roots.
+    /// Protects symlinks on the way to protected paths, and their targets inside the roots.
     fn follow_links(&mut self) -> io::Result<()> {
         for place in self.places.values().cloned().collect::<Vec<_>>() {
             for object in &place.objects {
@@ -292,7 +293,7 @@ fn links_to(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(links)
 }
 
-/// What `path` leads to: its folder's target with its name, and its own target.
+/// The targets of `path`: the target of its folder joined with its name, and its own target.
 fn targets(path: &Path) -> io::Result<Vec<PathBuf>> {
     let folder = path.parent().map(real).transpose()?.flatten();
     let beside = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));

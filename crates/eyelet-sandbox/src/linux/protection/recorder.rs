@@ -14,14 +14,14 @@ use super::store::{Lock, Record, Store};
 use crate::linux::file_id::FileId;
 use crate::request::{RawPath, SandboxRequest, Tier};
 
-/// What the first tier mounts.
+/// The mounts of the first tier.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mounts {
     /// Folders that must not be renamed, outermost first.
     pub(crate) pinned: Vec<(PathBuf, Identity)>,
     /// Read-only paths, and which files they are.
     pub(crate) read_only: BTreeMap<PathBuf, FileId>,
-    /// Those that commands may be able to write to all the same.
+    /// The files to which commands may be able to write in spite of the mounts.
     pub(super) writable: Vec<PathBuf>,
 }
 

@@ -54,7 +54,7 @@ pub(super) fn recover(
         // Otherwise it would count as the user's from now on.
         if let Some(failed) = reverted.iter().find(|reverted| reverted.fate == Fate::Failed) {
             let path = failed.path.0.display();
-            let what = "an earlier command changed it and it could not be restored; check it";
+            let what = "an earlier command changed this path and restoring it failed; check it";
             return Err(io::Error::other(format!("{path}: {what}")));
         }
         fs::remove_file(path)?;

@@ -133,8 +133,8 @@ fn current(path: &Path) -> Option<FileId> {
     look(parent, name).ok()?.map(|found| FileId::new(&found))
 }
 
-/// Whether some process has the file open for writing, or can open it by another name. Not for folders: what is in them
-/// is known from their own check.
+/// Whether some process has the file open for writing, or can open it by another name. Does not
+/// apply to folders, because their content is checked separately.
 pub(super) fn is_writable(path: &Path) -> io::Result<bool> {
     let (parent, name) = folders::split(path)?;
     let Some(parent) = folders::open(parent)? else { return Ok(true) };

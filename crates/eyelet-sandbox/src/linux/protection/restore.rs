@@ -1,6 +1,8 @@
-//! Restores a protected path from its record. The version that stood there becomes a conflict copy.
+//! Restores a protected path from its record. The version that was at the path becomes a conflict
+//! copy.
 //!
-//! A restored file replaces the other one by a rename, so that a process that has the other one open cannot write to it.
+//! A restored file replaces the other file by a rename. Therefore a process that has the other file
+//! open cannot write to the restored file.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,7 +21,7 @@ use super::folders::{enter, look, make_accessible};
 /// If more entries are new in a protected folder, the whole folder is replaced.
 const MAX_NEW_ENTRIES: usize = 100;
 
-/// What became of the version that was replaced.
+/// The fate of the version that was replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Replaced {
     /// Where it is; none if there was none or it had the same content.
@@ -152,7 +154,7 @@ struct Merge<'a> {
     name: &'a OsStr,
     path: &'a Path,
     replaced: Replaced,
-    /// What differed, at most two paths.
+    /// The paths that differed, at most two.
     changed: Vec<PathBuf>,
 }
 

@@ -7,9 +7,9 @@ const MAX_REVERTED: usize = 1000;
 
 #[derive(Debug, Default)]
 pub(super) struct RevertedList {
-    /// Those that the caller knows.
+    /// The changes that the caller already knows.
     told: Vec<Reverted>,
-    /// Those since then.
+    /// The changes since then.
     pub(super) new: Vec<Reverted>,
     /// How many of the new ones are noted in the mark.
     noted: usize,

@@ -83,7 +83,7 @@ impl Protection {
                 if Instant::now() >= until {
                     let path = path.display();
                     return Err(io::Error::other(format!(
-                        "{path}: another command has changed it"
+                        "{path}: another command has changed this path"
                     )));
                 }
                 std::thread::sleep(SETTLE_INTERVAL);

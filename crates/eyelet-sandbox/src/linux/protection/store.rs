@@ -35,7 +35,7 @@ const MAX_ATTEMPTS: usize = 64;
 /// How many other records are looked at when a new one is created.
 const SWEPT: usize = 8;
 
-/// What the protected paths of one place are according to the user.
+/// The state of the protected paths of one place, as the user left them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) path: RawPath,
@@ -183,7 +183,7 @@ impl Store {
         })
     }
 
-    /// Removes a few records whose root no longer exists, so that they do not pile up.
+    /// Removes a few records whose root no longer exists, to limit their number.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(self.folder.join("records")) else { return };
         let entries: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
@@ -203,7 +203,8 @@ pub(super) fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Opens a file of the store. In the second tier, commands can change its mode and those of the folders around it.
+/// Opens a file of the store. In the second tier, commands can change the mode of the file and of
+/// the folders around it.
 pub(super) fn open_file(path: &Path, options: &OpenOptions) -> io::Result<File> {
     for _ in 0..MAX_ATTEMPTS {
         match options.open(path) {
@@ -234,7 +235,8 @@ fn read_record(path: &Path) -> io::Result<Option<Record>> {
     Ok(serde_json::from_slice(&text).ok())
 }
 
-/// Creates the folders of the store, and opens them again if a command has closed them or the way to them.
+/// Creates the folders of the store, and restores access to them if a command has removed the
+/// access to them or to a folder around them.
 fn ensure(own: &Path, folder: &Path) -> io::Result<()> {
     match create(own, folder) {
         Err(_) if open_way(folder) => create(own, folder),

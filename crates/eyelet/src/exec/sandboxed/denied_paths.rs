@@ -33,7 +33,7 @@ struct Scan {
     found: Denied,
 }
 
-/// What has to be hidden from commands.
+/// The paths to hide from commands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Denied {
     /// The paths that the globs match.
@@ -120,7 +120,7 @@ fn find(deny_list: &DenyList, roots: &[&Path]) -> Result<Denied, String> {
         if seen > MAX_ENTRIES {
             return Err(format!(
                 "the directories that the deny globs apply to contain more than {MAX_ENTRIES} files; \
-                 use globs or roots with fewer files"
+                 use deny globs or roots that cover fewer files"
             ));
         }
     }

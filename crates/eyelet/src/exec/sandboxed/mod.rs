@@ -21,8 +21,9 @@ pub(crate) mod settings;
 pub(crate) mod supervised_process;
 
 impl TurnContext {
-    /// Sets the supervisor of commands and how the policy is enforced. Without it only the policy
-    /// `full` runs commands, in a process group of this process.
+    /// Sets the supervisor of commands and how the supervisor enforces the policy. Without these
+    /// settings, eyelet runs commands only under the policy `full`, each in a process group and
+    /// without a supervisor.
     #[must_use]
     pub fn with_sandbox_settings(mut self, settings: Arc<SandboxSettings>) -> Self {
         self.settings = Some(settings);

@@ -11,8 +11,8 @@ use crate::saved_output::private_dir::{ParentDir, PrivateDir, user_prefix};
 /// The folder's path inside the namespaces tier.
 const TMP: &str = "/tmp";
 
-/// A private temp directory. Created when first needed; dropping this removes it and everything in
-/// it.
+/// A private temp directory. eyelet creates the directory when a command first needs it. Dropping
+/// this value removes the directory and everything in it.
 #[derive(Debug)]
 pub struct PrivateTemp {
     temp_dirs: Vec<PathBuf>,
@@ -27,8 +27,8 @@ struct State {
 }
 
 impl PrivateTemp {
-    /// Uses a directory in `temp_dir`, or in `/tmp` if that fails. Removes the directories of dead
-    /// sessions now.
+    /// Uses a directory in `temp_dir`, or in `/tmp` if that fails. This call also removes the
+    /// directories of sessions that no longer run.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         let temp_dir: PathBuf = temp_dir.into();
         let mut temp_dirs = vec![temp_dir.components().collect(), PathBuf::from(TMP)];

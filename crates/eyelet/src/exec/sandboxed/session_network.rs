@@ -78,8 +78,9 @@ impl NetworkUse {
         self.network.hosts.is_some()
     }
 
-    /// What the network refused while the command ran: connections that the kernel counted, and hosts that the
-    /// proxy refused. The command's own for certain only if no other command ran at the same time.
+    /// The connections that the network refused while the command ran: the kernel counted some, and
+    /// the proxy refused others. They certainly belong to this command only if no other command ran
+    /// at the same time.
     pub(crate) fn blocked(&self, refused_connections: u64) -> Vec<Blocked> {
         let started = self.network.commands.lock().unwrap_or_else(PoisonError::into_inner).started;
         let certainty = match self.is_first && started == self.number {

@@ -14,7 +14,8 @@ use crate::exec::sandboxed::repository_search::RepositorySearch;
 use crate::exec::sandboxed::session_network::SessionNetwork;
 use crate::paths::root::Root;
 
-/// How commands are supervised and sandboxed. A host creates one per session.
+/// The settings for the supervisor and the sandbox of commands. A host creates one value for each
+/// session.
 #[derive(Debug)]
 pub struct SandboxSettings {
     pub(crate) supervisor: Supervisor,
@@ -32,8 +33,8 @@ pub struct SandboxSettings {
 }
 
 impl SandboxSettings {
-    /// Runs commands under `supervisor`, without network access, additional variables or a
-    /// private temp directory.
+    /// Creates settings that run commands under `supervisor`, without network access, additional
+    /// variables or a private temp directory.
     pub fn new(supervisor: Supervisor) -> Self {
         SandboxSettings {
             supervisor,
@@ -51,7 +52,8 @@ impl SandboxSettings {
         }
     }
 
-    /// Sets whether commands may use the network. Replaces [`with_allowed_hosts`](Self::with_allowed_hosts).
+    /// Sets whether commands may use the network. Overrides an earlier
+    /// [`with_allowed_hosts`](Self::with_allowed_hosts).
     #[must_use]
     pub fn with_network(mut self, network: Network) -> Self {
         self.network = network;
@@ -59,9 +61,9 @@ impl SandboxSettings {
         self
     }
 
-    /// Lets commands connect to these hosts only, through a proxy in this process. Requires the first tier:
-    /// in the second, and under the policy `full`, commands are refused. Replaces
-    /// [`with_network`](Self::with_network).
+    /// Lets commands connect to these hosts only, through a proxy in this process. Requires the
+    /// first tier of the sandbox: in the second tier, and under the policy `full`, eyelet refuses
+    /// to run commands. Overrides an earlier [`with_network`](Self::with_network).
     #[must_use]
     pub fn with_allowed_hosts(mut self, hosts: AllowedHosts) -> Self {
         self.network = Network::Off;
@@ -76,22 +78,24 @@ impl SandboxSettings {
         self
     }
 
-    /// Sets how much memory the processes of one command may use together. The supervisor kills a command that uses
-    /// more. It looks four times a second, also under the policy `full`.
+    /// Sets how much memory the processes of one command may use together. The supervisor checks
+    /// the memory four times a second, also under the policy `full`, and kills a command that uses
+    /// more.
     #[must_use]
     pub fn with_memory_limit(mut self, limit: MemoryLimit) -> Self {
         self.memory = limit;
         self
     }
 
-    /// Sets the sandbox tier.
+    /// Sets the tier of the sandbox, or lets the supervisor choose the best tier.
     #[must_use]
     pub fn with_tier(mut self, tier: TierChoice) -> Self {
         self.tier = tier;
         self
     }
 
-    /// Also passes these variables of the turn's environment to commands.
+    /// Passes these variables of the turn's environment to sandboxed commands, in addition to the
+    /// variables that are allowed by default.
     #[must_use]
     pub fn with_environment_names(mut self, names: impl IntoIterator<Item = OsString>) -> Self {
         self.environment_names.extend(names);
@@ -105,8 +109,8 @@ impl SandboxSettings {
         self
     }
 
-    /// Lets commands write to this directory as to a root, under the policy `workspace-write`. The other tools do
-    /// not access it.
+    /// Under the policy `workspace-write`, lets commands write to this directory as if it were a
+    /// root. Tools other than `bash` get no access to the directory.
     #[must_use]
     pub fn with_writable(mut self, directory: Root) -> Self {
         self.writable.push(Arc::new(directory));
@@ -114,8 +118,8 @@ impl SandboxSettings {
     }
 
     /// Redirects the caches of npm, pip, Go and cargo to a directory per root in `folder`, such as
-    /// `~/.cache/eyelet`. Directories that are unused for 30 days are removed. Without this, package managers
-    /// fail if they write to their caches.
+    /// `~/.cache/eyelet`. eyelet removes directories that were not used for 30 days. Without this
+    /// setting, package managers fail if they write to their caches.
     #[must_use]
     pub fn with_cache_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.package_caches = Some(Arc::new(PackageCaches::new(folder.into())));
@@ -150,7 +154,7 @@ impl SandboxSettings {
         }
     }
 
-    /// What commands can reach over the network, in words. None if nothing.
+    /// Describes the hosts that commands can reach over the network. `None` if they can reach none.
     pub(crate) fn network_in_words(&self) -> Option<String> {
         match (self.network, &self.session_network.hosts) {
             (_, Some(hosts)) => Some(format!("with network access only to {}", hosts.in_words())),

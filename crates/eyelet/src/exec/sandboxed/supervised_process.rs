@@ -161,12 +161,12 @@ impl SupervisedProcess {
         })
     }
 
-    /// What the sandbox refused, as far as that was counted.
+    /// The refused actions that the kernel or the proxy counted.
     pub(crate) fn blocked(&self) -> Vec<Blocked> {
         self.network_use.blocked(self.refused_connections)
     }
 
-    /// What happened to protected paths.
+    /// The reverted changes to protected paths.
     pub(crate) fn take_reverted(&mut self) -> Vec<Reverted> {
         let request = &self.command.request;
         let reported = self.reverted.take();
@@ -203,7 +203,7 @@ impl SupervisedProcess {
                     self.is_started = true;
                     self.kill_reason = Some(match reason {
                         KillReason::KeptChanging(path) => {
-                            format!("kept changing protected path {}", self.below_root(&path.0))
+                            format!("protected path {} kept changing", self.below_root(&path.0))
                         }
                         KillReason::Unprotected(error) => {
                             format!("cannot watch the protected paths: {error}")

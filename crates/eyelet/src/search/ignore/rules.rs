@@ -31,13 +31,13 @@ const WILDCARD_BYTE_COST: usize = 16;
 /// The glob parser is recursive, so it gets no deeper nesting than this.
 const MAX_NESTED_BRACES: usize = 500;
 
-/// Whether entries that an ignore rule excludes are shown.
+/// Whether a tool shows entries that an ignore rule excludes, such as a rule in .gitignore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ignored {
-    /// Ignore rules do not apply.
+    /// The tool shows ignored entries.
     Show,
-    /// Ignore rules apply.
+    /// The tool skips ignored entries.
     Skip,
 }
 
@@ -100,7 +100,7 @@ enum Verdict {
 pub(crate) enum SkipReason {
     /// An ignore rule excludes it.
     Ignored,
-    /// It is hidden, or `include` leaves it out.
+    /// The entry is hidden, or `include` does not match it.
     Other,
 }
 

@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// A host that programs take for an address instead of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Literal {
-    /// An address, whatever its spelling. IPv4 inside IPv6 is IPv4 here.
+    /// An IP address, however it is written. An IPv4 address inside an IPv6 address becomes IPv4.
     Address(IpAddr),
-    /// It looks like one, but is not.
+    /// The text looks like an IP address, but is not a valid one.
     Invalid,
 }
 
@@ -64,9 +64,10 @@ fn number(text: &str) -> Option<u64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AddressKind {
     Public,
-    /// Another network that is not the internet.
+    /// An address in a private network.
     Private,
-    /// This machine, its neighbours, its cloud provider's metadata, several machines, or none.
+    /// An address of this machine, of its link, of the metadata service of a cloud, of several
+    /// machines (multicast), or of no machine.
     Special,
 }
 

@@ -25,12 +25,14 @@ type Resolve = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
 /// The hosts that sandboxed commands may connect to, through a proxy in this process.
 ///
-/// Each host is a name, a name with the prefix `*.` for all names below it, or an address, with an optional
-/// port; without a port, every port is allowed. `registries` stands for [`REGISTRIES`]. `localhost:PORT` and
-/// loopback addresses forward a port of the session's loopback to this machine's.
+/// Each host is a name, a name with the prefix `*.` for all names below it, or an address, with an
+/// optional port; without a port, every port is allowed. `registries` stands for [`REGISTRIES`].
+/// `localhost:PORT` and loopback addresses let commands connect to that port of this machine:
+/// eyelet forwards connections from the session's own loopback interface.
 ///
-/// A name must not resolve to a loopback, link-local or multicast address, unless that address is listed as
-/// well. A name that only `*.` matches must not resolve to a private address.
+/// eyelet refuses a name that resolves to a loopback, link-local or multicast address, unless that
+/// address is listed, too. If only an entry with `*.` matches a name, eyelet also refuses private
+/// addresses.
 #[derive(Clone)]
 pub struct AllowedHosts {
     rules: Vec<Rule>,
@@ -48,7 +50,7 @@ struct Rule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum RuleHost {
     Name(String),
-    /// With the leading dot.
+    /// All names that end with this suffix, which begins with a dot.
     Below(String),
     Address(IpAddr),
 }
@@ -67,10 +69,10 @@ pub(super) enum Denial {
 }
 
 impl AllowedHosts {
-    /// Allows these hosts.
+    /// Creates a list that allows only these hosts.
     ///
     /// # Errors
-    /// `invalid_input` if one of them is not valid.
+    /// Fails with `invalid_input` if one of the hosts is not valid.
     pub fn new<H: Into<String>>(hosts: impl IntoIterator<Item = H>) -> Result<Self, ToolError> {
         let given: Vec<String> = hosts.into_iter().map(Into::into).collect();
         let mut rules = Vec::new();
@@ -83,10 +85,11 @@ impl AllowedHosts {
         AllowedHosts { rules, given, resolve: Arc::new(resolve) }.checked()
     }
 
-    /// Adds hosts to those that `registries` stands for. Without that word, they are not allowed.
+    /// Adds hosts to those that the entry `registries` stands for. If the list has no entry
+    /// `registries`, the added hosts are not allowed.
     ///
     /// # Errors
-    /// `invalid_input` if one of them is not valid.
+    /// Fails with `invalid_input` if one of the hosts is not valid.
     pub fn with_registries<H: AsRef<str>>(
         mut self,
         hosts: impl IntoIterator<Item = H>,
@@ -106,7 +109,7 @@ impl AllowedHosts {
         Ok(self)
     }
 
-    /// Looks names up with `resolve` instead of the system's resolver.
+    /// Uses `resolve` instead of the system's resolver to look up names.
     #[must_use]
     pub fn with_resolver(
         mut self,
@@ -233,9 +236,7 @@ impl Rule {
     fn parse(text: &str) -> Result<Vec<Rule>, String> {
         let (host, port) = split_port(text)?;
         if host.eq_ignore_ascii_case(REGISTRIES_WORD) {
-            return Err(format!(
-                "the word for all registries is `{REGISTRIES_WORD}`, without a port"
-            ));
+            return Err(format!("write `{REGISTRIES_WORD}` without a port"));
         }
         if let Some(suffix) = host.strip_prefix("*.") {
             let is_name = literal(suffix).is_none();

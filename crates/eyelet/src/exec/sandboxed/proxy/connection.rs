@@ -24,7 +24,7 @@ const DRAIN_TIME: Duration = Duration::from_secs(1);
 /// The most bytes of a host in messages.
 const MAX_SHOWN_BYTES: usize = 100;
 
-/// What all connections of a session share.
+/// The state that all connections of a session share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) hosts: AllowedHosts,
@@ -120,7 +120,7 @@ fn read_head(
             Ok(Some(head)) => return Ok(Ok(head)),
             Err(reason) => return Ok(Err(reason.to_owned())),
             Ok(None) if bytes.len() >= MAX_HEAD_BYTES => {
-                return Ok(Err(format!("the head is longer than {MAX_HEAD_BYTES} bytes")));
+                return Ok(Err(format!("the request head is longer than {MAX_HEAD_BYTES} bytes")));
             }
             Ok(None) => {}
         }

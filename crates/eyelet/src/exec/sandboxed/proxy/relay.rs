@@ -12,9 +12,9 @@ const IDLE_TIME: Duration = Duration::from_secs(15 * 60);
 /// The memory for each direction of a connection.
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// What the client sends to the host.
+/// The bytes that the client sends to the host.
 pub(super) struct FromClient<'b> {
-    /// What it has sent already.
+    /// The bytes that the client has already sent.
     pub(super) first: &'b [u8],
     /// How many more bytes are passed.
     pub(super) more: u64,

@@ -100,7 +100,7 @@ fn body_bytes(headers: &[Header<'_>]) -> Result<u64, &'static str> {
             let length = std::str::from_utf8(length).ok().and_then(|text| text.parse().ok());
             length.ok_or("invalid Content-Length")
         }
-        (..) => Err("ambiguous length of the request"),
+        (..) => Err("the request has more than one length"),
     }
 }
 
