@@ -35,8 +35,8 @@ fn results(reports: &[Report]) -> String {
         let _ = write!(text, "\n### `{}`: numbers\n\n{}", report.bench, tables::results(report));
         let _ = write!(
             text,
-            "\n### `{}`: ratios\n\nThe peer's number divided by eyelet's. Above 1, eyelet is faster or \
-             uses less.\n\n{}",
+            "\n### `{}`: ratios\n\nEach ratio is the peer's number divided by eyelet's number. If \
+             a ratio is above 1, eyelet is faster or uses less.\n\n{}",
             report.bench,
             tables::ratios(report)
         );
@@ -54,8 +54,9 @@ fn results(reports: &[Report]) -> String {
 /// Each result in which a peer is better than eyelet, and each missed target.
 fn behind(reports: &[Report]) -> String {
     let mut text = String::from(
-        "## Where eyelet is not ahead\n\nIn these results, the median of the peer is better. The worst \
-         ratio comes first.\n\n| benchmark | task | eyelet | peer | ratio |\n|---|---|---|---|---:|\n",
+        "## Where eyelet is not ahead\n\nIn each of these results, the median of the peer is \
+         better than the median of eyelet. The worst ratio comes \
+         first.\n\n| benchmark | task | eyelet | peer | ratio |\n|---|---|---|---|---:|\n",
     );
     let mut rows = Vec::new();
     for report in reports {

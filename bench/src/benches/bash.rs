@@ -29,16 +29,20 @@ pub(crate) const BENCH: Bench = Bench {
     peers: &[&DESKTOP_COMMANDER],
     needs_corpus: NeedsCorpus::No,
     notes: &[
-        "`full` runs the command under a supervisor without a sandbox. `sandboxed` uses the default \
-         policy of the server, `workspace-write`, in the first tier.",
-        "Of 4 GiB, eyelet saves the first 256 MiB to a file and counts all bytes and lines. \
-         `cat > /dev/null` does neither; `wc -l` counts lines.",
-        "Saved output and the peer's copy are in the same directory. They are deleted before each run, \
-         outside the timing.",
-        "`desktop-commander` runs commands in `bash` without a sandbox. It is started without a network.",
-        "Each sample of `true` or of a start is the median of 25 consecutive runs.",
-        "A start is the time until the caller can continue, measured in a process with 1 GiB of \
-         resident memory. The peer uses `fork`, as the standard library does if code must run before exec.",
+        "Programs marked `full` run the command under a supervisor without a sandbox. Programs \
+         marked `sandboxed` use the default policy of the server, `workspace-write`, in the first \
+         tier.",
+        "If the output is 4 GiB, eyelet saves the first 256 MiB to a file and counts all bytes and \
+         lines. `cat > /dev/null` neither saves nor counts anything; `wc -l` only counts lines.",
+        "eyelet and the peer save the output in the same directory. The benchmark deletes these \
+         files before each run, outside the timed part.",
+        "`desktop-commander` runs commands in `bash` without a sandbox. The benchmark starts this \
+         server without a network.",
+        "Each sample of `true`, and each sample of a start from a process of 1 GiB, is the median \
+         of 25 consecutive runs.",
+        "A start from a process of 1 GiB is the time until the calling process, which has 1 GiB of \
+         resident memory, can continue. The peer uses `fork`, as the standard library of Rust does \
+         if code must run before exec.",
     ],
     tasks,
 };

@@ -28,18 +28,20 @@ pub(crate) const BENCH: Bench = Bench {
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
         mcp_servers::NOTE,
-        "A call is timed from before the client writes the request until it has read the reply. Each \
-         round makes 300 calls to one server, then 300 to the next. For a slow server, a round makes as many \
-         calls as fit in 3 seconds.",
-        "`mcp-ripgrep` lists and reads no directories or files, so only its start, its memory and its tool \
-         definitions are measured.",
-        "The time of a start begins before the client spawns the server process.",
-        "Idle memory is the resident set size 500 ms after the client listed the tools and made both \
-         small calls.",
-        "The 64 calls in flight alternate between list and read. Each round makes 6,400 calls while \
-         eight commands of the same server run `yes`.",
-        "Tokens are counted with `o200k_base` in the text that the model receives. Tool definitions are the \
-         name, description and input schema of all tools as JSON; the servers offer different tools.",
+        "The time of a call begins before the client writes the request, and ends when the client \
+         has read the reply. Each round makes 300 calls to one server, then 300 calls to the next \
+         server. If a server is slow, a round makes as many calls as fit in 3 seconds.",
+        "`mcp-ripgrep` cannot list directories or read files, so the benchmark measures only its \
+         start, its memory and its tool definitions.",
+        "For the tasks that measure the start of a server, the time begins before the client \
+         spawns the server process.",
+        "The memory of an idle server is its resident set size 500 ms after the client has listed \
+         the tools, listed 20 entries and read 2 KiB.",
+        "In the task with 64 calls in flight, list calls and read calls alternate. Each round \
+         makes 6,400 calls while eight commands of the same server run `yes`.",
+        "The benchmark counts tokens with `o200k_base` in the text that the model receives. Tool \
+         definitions consist of the name, description and input schema of all tools as JSON; \
+         different servers offer different tools.",
     ],
     tasks,
 };

@@ -22,11 +22,12 @@ pub(crate) const BENCH: Bench = Bench {
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
         "`find -maxdepth` prints all entries, unsorted and without pages.",
-        "`collect-all` is the simple way to get the same page: it walks the whole tree breadth first, \
-         sorts each directory, then takes the page. It is part of this benchmark and uses only the \
-         standard library.",
-        "`eyelet library` makes the same call through the library's router and renders text instead of \
-         JSON. Earlier rounds have warmed its heap, and no process is started.",
+        "`collect-all` gets the same page with a simple method: it walks the whole tree breadth \
+         first, sorts each directory, then takes the page. `collect-all` is part of this benchmark \
+         and uses only the standard library of Rust.",
+        "`eyelet library` makes the same call through the library's router and renders text \
+         instead of JSON. Its heap is warm from earlier rounds, and its time does not include the \
+         start of a process.",
         "In one flat directory, the first page by name requires reading all names, so no page can be \
          faster than reading the directory.",
         "A full listing must fit in the reply limit of 32 MiB.",

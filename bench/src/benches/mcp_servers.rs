@@ -16,9 +16,9 @@ use crate::peers::{
 use crate::server::{Call, Server};
 
 pub(super) const EYELET: &str = "eyelet mcp";
-pub(super) const NOTE: &str = "The MCP servers are peers from npm and crates.io. The same client calls all of \
-     them over pipes. `desktop-commander` runs without a network and with its telemetry off, so that it \
-     does not send reports or download a browser during the run.";
+pub(super) const NOTE: &str = "The other MCP servers are peers from npm and crates.io. The same client calls \
+     all servers over pipes. `desktop-commander` runs without a network and with its telemetry off, because \
+     it could otherwise send reports or download a browser during the run.";
 
 /// The servers that [`all`] starts.
 pub(super) const PEERS: [&Peer; 4] =

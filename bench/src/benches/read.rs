@@ -22,12 +22,12 @@ pub(crate) const BENCH: Bench = Bench {
     peers: &[],
     needs_corpus: NeedsCorpus::No,
     notes: &[
-        "`wc -l` is the peer of each read that returns the number of lines: both must read every byte \
-         once. eyelet also returns 2,000 lines or 500 characters.",
-        "Columns count characters, so eyelet must decode the text before the column. The peer for that \
-         is `wc -m` in a UTF-8 locale, which counts characters.",
-        "`wc -l` takes minutes on a sparse file of 1 TiB. The peer is `wc -c`, which reads only the file \
-         size; its time is the cost of starting a process.",
+        "`wc -l` is the peer of each read that returns the number of lines, because both programs \
+         must read every byte once. In addition, eyelet returns 2,000 lines or 500 characters.",
+        "Columns count characters, so eyelet must decode the text before the column. The peer for \
+         this work is `wc -m` in a UTF-8 locale, which counts characters.",
+        "`wc -l` takes minutes on a sparse file of 1 TiB. Therefore, the peer for this file is `wc \
+         -c`, which reads only the file size; its time is the cost of starting a process.",
     ],
     tasks,
 };

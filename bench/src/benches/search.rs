@@ -34,28 +34,32 @@ pub(crate) const BENCH: Bench = Bench {
     ],
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
-        "`rg` and `fd` are release builds from crates.io, `ugrep` is the program of Debian. They print all \
-         matching files or lines; eyelet returns a page, newest first.",
+        "`rg` and `fd` are release builds from crates.io, and `ugrep` is from the package of \
+         Debian. These programs print all matching files or lines; eyelet returns a page, newest \
+         first.",
         "`rg --sortr` uses one thread by design. `rg -l` and `ugrep -l` use all cores and do not sort.",
-        "`ugrep` skips directories named `tags` in this benchmark: the corpus ignores them, and \
-         `--ignore-files` of this version does not apply that rule.",
-        "Before timing, the pages for each test pattern are compared with the output of `rg --sortr`, at \
-         limits 1, 100 and 2000, with and without a glob. Files with the same modification time are \
-         compared in path order, because rg does not define their order.",
-        "Pages of lines and of `find_files` are compared with `rg` in the same way. Of each file, eyelet \
-         shows at most 20 matching lines.",
-        "Tokens are counted with `o200k_base`, with replies of at most 20,000 bytes, until all lines with \
-         the symbols are known: with `grep_files` and lines, following `next offset` and `more matches`; \
-         with the paths of `grep_files`, then `read` up to the last use in each file; with the whole \
-         output of `rg -n`; and with the reference MCP server for files, which cannot search contents, \
-         so that just the matching files are read, as if the model knew them; and with the searches of \
-         other MCP servers.",
+        "A flag makes `ugrep` skip directories named `tags`: an ignore rule of the corpus excludes \
+         these directories, but `--ignore-files` of this `ugrep` version does not apply the rule.",
+        "Before timing, the benchmark compares the pages for each test pattern with the output of \
+         `rg --sortr`, at limits 1, 100 and 2000, with and without a glob. It compares files with \
+         the same modification time in path order, because rg does not define their order.",
+        "In the same way, the benchmark compares pages of lines and of `find_files` with the \
+         output of `rg`. eyelet shows at most 20 matching lines of each file.",
+        "The benchmark counts the tokens that each method needs to find all lines with the \
+         symbols, with the vocabulary `o200k_base` and replies of at most 20,000 bytes. The \
+         methods are: `grep_files` with lines, following `next offset` and `more matches`; \
+         `grep_files` with paths, then `read` up to the last use in each file; the whole output of \
+         `rg -n`; the searches of other MCP servers; and the reference MCP server for files. The \
+         reference server cannot search contents, so the benchmark reads only the matching files, \
+         as if the model already knew their paths.",
         mcp_servers::NOTE,
-        "A search over MCP is timed until all results have arrived. `desktop-commander` searches in the \
-         background, so the client asks for the results until they are complete, without a pause that a \
-         model would make. `server-filesystem` cannot search contents.",
+        "The time of a search over MCP ends when all results have arrived. `desktop-commander` \
+         searches in the background, so the client requests the results again and again until they \
+         are complete. A model would pause between these requests, but the client does not. \
+         `server-filesystem` cannot search contents.",
         "`cancel to reply` is the time that a library call takes to return after it is cancelled. The \
-         benchmark cancels each call after 100 ms. A deadline stops a call at the same points.",
+         benchmark cancels each call after 100 ms. A deadline stops a call at the same points in \
+         the code as a cancel.",
     ],
     tasks,
 };

@@ -288,8 +288,8 @@ impl TurnContext {
     }
 
     /// Locates the programs that calls run outside the sandbox, such as `rg`. A server calls this
-    /// before it runs the first tool call, because a command could change the directories in
-    /// `PATH`. If a host does not call this, the first search locates the programs.
+    /// before the first tool call, because a command could later put another program named `rg` into a
+    /// directory of `PATH`. If a host does not call this, the first search locates the programs.
     pub fn locate_programs(&self) {
         if self.search_engine == SearchEngine::Rg {
             self.rg();

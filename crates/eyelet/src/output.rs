@@ -19,7 +19,7 @@ pub trait Report: ReportData + Send + 'static {
     /// The `content` of the function dialect.
     fn content(&self) -> String;
 
-    /// Whether the tool found what the caller wanted. (A report exists only if the tool ran.)
+    /// False for a search that found nothing and for a command with another exit code than 0, and true otherwise.
     fn success(&self) -> bool;
 
     /// The text of a reply to a model. The text should fit the turn's [`ReplyBudget`] and say how
@@ -108,12 +108,11 @@ impl ToolOutput {
         Ok(FunctionOutput { content, success: Some(self.report.success()) })
     }
 
-    /// Renders the text of a reply to a model, within the turn's [`ReplyBudget`]. If the text of a
-    /// host's own tool exceeds the budget, eyelet truncates the text and adds a last line that says
-    /// so.
+    /// Renders the text of a reply to a model, within the turn's [`ReplyBudget`]. If a host's own tool
+    /// returns more text than the budget allows, eyelet truncates the text and says so in a last line.
     ///
     /// # Errors
-    /// Fails with `too_large` if the result exceeds [`MAX_ANSWER_BYTES`].
+    /// Fails with `too_large` if the text has more than [`MAX_ANSWER_BYTES`] before it is truncated.
     pub fn reply(&self) -> Result<String, FunctionCallError> {
         let reply = self.report.reply();
         within_cap(reply.len())?;
@@ -128,7 +127,7 @@ impl ToolOutput {
         self.report.withheld_bytes()
     }
 
-    /// Whether the tool found what the caller wanted.
+    /// False for a search that found nothing and for a command with another exit code than 0.
     pub fn success(&self) -> bool {
         self.report.success()
     }
@@ -180,7 +179,7 @@ impl fmt::Debug for ToolOutput {
 pub struct FunctionOutput {
     /// The text for the model.
     pub content: String,
-    /// Whether the tool found what the caller wanted.
+    /// False for a search that found nothing and for a command with another exit code than 0.
     pub success: Option<bool>,
 }
 
@@ -297,7 +296,7 @@ impl<T: Serialize> ReportData for T {
 pub struct TextReport {
     /// The text for the model.
     pub content: String,
-    /// Whether the tool found what the caller wanted.
+    /// False for a search that found nothing and for a command with another exit code than 0.
     pub success: bool,
 }
 
@@ -307,7 +306,7 @@ impl TextReport {
         TextReport { content: content.into(), success: true }
     }
 
-    /// Sets whether the tool found what the caller wanted.
+    /// Sets the field `success`: false if the tool ran, but did not find what the caller wanted.
     #[must_use]
     pub fn with_success(mut self, success: bool) -> Self {
         self.success = success;

@@ -113,8 +113,8 @@ fn text(machine: &Machine, advice: &[String]) -> String {
         ),
         Some(tier) => {
             let means = match tier {
-                Tier::Namespaces => "namespaces, Landlock, seccomp, no capabilities",
-                Tier::Landlock => "Landlock, seccomp, no capabilities",
+                Tier::Namespaces => "namespaces, Landlock, seccomp, all capabilities dropped",
+                Tier::Landlock => "Landlock, seccomp, all capabilities dropped",
             };
             lines.push(format!(
                 "--sandbox read-only and workspace-write run commands in the {} tier of the sandbox: {means}.",

@@ -89,7 +89,7 @@ fn sparklines(report: &ContextReport, screen: Screen) -> Vec<String> {
     let bars: Vec<_> = bars.chunks(joined).map(join).collect();
     let start = words::axis_time(&first.time, bar_secs, days);
     let title =
-        format!("Tokens over time, {} per character, from {start}", words::interval(bar_secs));
+        format!("Tokens over time, from {start}; each character is {}", words::interval(bar_secs));
     let mut lines = vec![String::new(), screen.colours.paint(HEADING, &title)];
     let highest = bars.iter().map(|bar| bar.tokens).max().unwrap_or_default();
     let mut add = |name: &str, tokens: &dyn Fn(&Bar) -> u64| {

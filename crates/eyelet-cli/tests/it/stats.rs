@@ -489,7 +489,7 @@ fn terminal_shows_sparklines_that_fit_its_width() {
         refusals        1
         repeated reads  1 (1,703 tokens)
 
-        ESC[1mTokens over time, 5 s per character, from 20:05:10ESC[0m
+        ESC[1mTokens over time, from 20:05:10; each character is 5 sESC[0m
         ESC[36m▁▆▄               ▂   ▆     ▆       █▁                 ▁ESC[0m  all
         ESC[36m ▆                    ▆     ▆       █▁                  ESC[0m  read
         ESC[36m  ▄                                                    ▁ESC[0m  bash
@@ -555,7 +555,7 @@ fn terminal_shows_sparklines_that_fit_its_width() {
         refusals        1
         repeated reads  1 (1,703 tokens)
 
-        Tokens over time, 10 s per character, from 20:05:10
+        Tokens over time, from 20:05:10; each character is 10 s
         ▇▄       ▂ ▆  ▆   █        ▁  all
         ▆          ▆  ▆   █           read
          ▄                         ▁  bash

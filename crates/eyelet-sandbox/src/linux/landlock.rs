@@ -137,7 +137,9 @@ impl Rules<'_> {
         let found = rustix::fs::fstat(&handle)?;
         if (found.st_dev, found.st_ino) != place.identity {
             let path = place.path.display();
-            return Err(io::Error::other(format!("{path} was replaced after the check")));
+            return Err(io::Error::other(format!(
+                "{path} was replaced while the sandbox was set up; try again"
+            )));
         }
         ruleset
             .add_rule(PathBeneath::new(handle, access))

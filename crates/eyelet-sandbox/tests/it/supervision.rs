@@ -123,8 +123,7 @@ fn killing_a_supervisor_ends_the_call_and_its_processes() {
 
 #[test]
 fn killing_a_supervisor_restores_or_reports_protected_paths() {
-    const UNCHECKED: &str =
-        "protected paths in this root may have changed and were not checked";
+    const UNCHECKED: &str = "protected paths in this root may have changed and were not checked";
     for flags in [FIRST, SECOND] {
         for round in 0..ROUNDS {
             let workspace = Workspace::new(".vscode/tasks.json = kept");
