@@ -76,7 +76,7 @@ pub enum Fate {
     Deleted,
     /// Restoring the path failed. The user has to check the path.
     Failed,
-    /// The supervisor was killed before it could check the protected paths. Here, `path` is a root,
-    /// and any protected path in this root may have changed.
+    /// eyelet could not check the protected paths: the supervisor was killed, or the check failed or took
+    /// too long. Here, `path` is a root, and any protected path in this root may have changed.
     Unseen,
 }

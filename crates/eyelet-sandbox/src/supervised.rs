@@ -77,11 +77,6 @@ impl Supervised {
         self.control.as_ref().map(|control| control.as_fd())
     }
 
-    /// Returns the process ID of the supervisor.
-    pub fn id(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
-    }
-
     /// Asks the supervisor to terminate the command, and to kill it if it does not exit.
     pub fn ask_to_end(&self) {
         // If the supervisor is gone, so is the command.
@@ -155,7 +150,7 @@ impl Supervised {
     }
 
     /// Returns the exit status of the supervisor if the supervisor has exited. Reaps the process.
-    pub fn try_wait(&mut self) -> Option<ExitStatus> {
+    fn try_wait(&mut self) -> Option<ExitStatus> {
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
         self.child = None;
         Some(status)

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::process::Command;
 
+use eyelet::PROTECTED_PATHS;
 use saphyr::{LoadableYamlNode as _, Yaml};
 use serde_json::{Value, json};
 use testkit::TempTree;
@@ -165,6 +166,14 @@ fn each_tool_has_a_page_with_its_parameters() {
             let is_used = text.contains(&format!("\"{parameter}\":"));
             assert!(is_named || is_used, "{name}: {parameter}");
         }
+    }
+}
+
+#[test]
+fn the_sandbox_page_names_each_protected_path() {
+    let text = page("docs/sandbox.md").text;
+    for path in PROTECTED_PATHS {
+        assert!(text.contains(&format!("`{path}`")), "{path} is missing");
     }
 }
 

@@ -13,7 +13,10 @@ use crate::parent_process::parent_process;
 
 /// How often to check whether killed processes are gone.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
-/// How long to kill processes that fork again and again. Only without a sandbox can they: see `forks.rs`.
+/// How long to wait for killed processes to exit. A process that hangs inside the kernel does not.
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long to kill processes that fork again and again. They can without a sandbox, or in an outer sandbox
+/// that owns the forks: see `forks.rs`.
 const MAX_KILL_TIME: Duration = Duration::from_secs(10);
 
 /// Sends a signal to every descendant.
@@ -24,15 +27,14 @@ pub(super) fn signal(signal: Signal) {
     }
 }
 
-/// Kills every descendant, if there is any. Gives up when none has exited for `time`: a process that hangs inside the
-/// kernel does not die.
-pub(super) fn kill_all(time: Duration) {
+/// Kills every descendant, if there is any. Gives up when none has exited for `KILL_TIMEOUT`.
+pub(super) fn kill_all() {
     let end = Instant::now() + MAX_KILL_TIME;
-    let mut until = Instant::now() + time;
+    let mut until = Instant::now() + KILL_TIMEOUT;
     loop {
         match reap() {
             Reaped::NoChildren => return,
-            Reaped::One(..) => until = Instant::now() + time,
+            Reaped::One(..) => until = Instant::now() + KILL_TIMEOUT,
             Reaped::NoneYet => {
                 if Instant::now() >= until.min(end) {
                     return;

@@ -8,6 +8,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
+use super::file_id::FileId;
 use super::setup_failure::SetupFailure;
 use super::sys;
 use super::tmp_paths::{TMP, TmpPaths};
@@ -35,10 +36,9 @@ impl DetachedMount {
     }
 
     /// A copy of the file or directory that is there now.
-    pub(super) fn of(path: &Path) -> Result<Self, SetupFailure> {
+    fn of(path: &Path) -> Result<Self, SetupFailure> {
         if path.parent().is_none() {
-            let why = "commands could write to every file";
-            return Err(SetupFailure::new("cannot use the root `/`", why));
+            return Err(SetupFailure::new("cannot use `/`", "it contains every file"));
         }
         let tree = copy(path)?;
         let found = rustix::fs::fstat(&tree)
@@ -67,7 +67,7 @@ impl DetachedMount {
     }
 
     /// Mounts the file or directory at its path. Fails if another one is there now.
-    pub(super) fn attach_on_itself(self) -> Result<(), SetupFailure> {
+    fn attach_on_itself(self) -> Result<(), SetupFailure> {
         let what = format!("cannot mount {}", self.path.display());
         let target = open_without_links(&self.path).map_err(SetupFailure::at(&what))?;
         let found = rustix::fs::fstat(&target).map_err(SetupFailure::at(&what))?;
@@ -76,6 +76,39 @@ impl DetachedMount {
         }
         move_onto(&self.tree, target.as_fd()).map_err(SetupFailure::at(what))
     }
+}
+
+/// Makes a path read-only. Returns which file it is.
+pub(super) fn make_read_only(path: &Path) -> Result<FileId, SetupFailure> {
+    let failed = || format!("cannot protect {}", path.display());
+    let (handle, tree) = copy_protected(path)?;
+    let id = FileId::of(&tree).map_err(SetupFailure::at(failed()))?;
+    let flags = libc::AT_EMPTY_PATH | RECURSIVE;
+    sys::add_mount_attributes(tree.as_fd(), c"", flags, libc::MOUNT_ATTR_RDONLY)
+        .map_err(SetupFailure::at(failed()))?;
+    attach_protected(&tree, &handle, path)?;
+    Ok(id)
+}
+
+/// A handle to a path, and a copy of its mounts.
+pub(super) fn copy_protected(path: &Path) -> Result<(OwnedFd, OwnedFd), SetupFailure> {
+    let failed = || format!("cannot protect {}", path.display());
+    let handle = open_without_links(path).map_err(SetupFailure::at(failed()))?;
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let tree = open_tree(&handle, c"", flags).map_err(SetupFailure::at(failed()))?;
+    Ok((handle, tree))
+}
+
+pub(super) fn attach_protected(
+    tree: &OwnedFd,
+    handle: &OwnedFd,
+    path: &Path,
+) -> Result<(), SetupFailure> {
+    move_onto(tree, handle.as_fd())
+        .map_err(SetupFailure::at(format!("cannot protect {}", path.display())))
 }
 
 pub(super) fn copy(path: &Path) -> Result<OwnedFd, SetupFailure> {

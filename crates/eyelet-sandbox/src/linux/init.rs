@@ -23,7 +23,7 @@ use super::network_counters::refused_connections;
 use super::protection::{Mounts, Protection};
 use super::setup_failure::SetupFailure;
 use super::sys::Forked;
-use super::{command, covers, forks, memory, namespaces, sys};
+use super::{command, covers, detached_mount, forks, memory, namespaces, sys};
 use crate::framing::{framed, send_all, take_framed};
 use crate::handle_passing;
 use crate::message::Message;
@@ -32,8 +32,6 @@ use crate::supervised::TERMINATE;
 
 /// How long processes may take to exit after SIGTERM.
 const GRACE_PERIOD: Duration = Duration::from_millis(200);
-/// How long to wait for killed processes to exit.
-const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The result of setting up, for the monitor.
 pub(super) type Setup = Result<(), SetupFailure>;
@@ -82,7 +80,7 @@ impl Init<'_> {
         };
         // Nobody answers forks any more, so the processes that are left wait for it until they are killed.
         if self.tier != Some(Tier::Namespaces) {
-            descendants::kill_all(KILL_TIMEOUT);
+            descendants::kill_all();
             self.restore_if_orphaned();
         }
         std::process::exit(code)
@@ -185,7 +183,7 @@ impl Init<'_> {
                     }
                 }
                 Ok(Some(Order::MountReadOnly(path))) => {
-                    let mounted = namespaces::make_read_only(&path.0);
+                    let mounted = detached_mount::make_read_only(&path.0);
                     let mounted = mounted.map_err(|failure| failure.reason);
                     self.channel.write_all(&framed(&mounted)?)?;
                 }

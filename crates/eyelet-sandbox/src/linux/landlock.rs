@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use landlock::{
@@ -13,8 +14,9 @@ use landlock::{
     Scope,
 };
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 
+use super::detached_mount::open_without_links;
 use super::tmp_paths::TmpPaths;
 use super::{resolve, sys};
 use crate::machine::{MIN_LANDLOCK, SCOPED_LANDLOCK};
@@ -80,9 +82,12 @@ impl Rules<'_> {
         let read = AccessFs::from_read(self.abi);
         let all = AccessFs::from_all(self.abi);
         let mut ruleset = ruleset;
-        let Readable { paths, listed } = self.readable()?;
-        for path in paths {
+        let Readable { tops, entries, listed } = self.readable()?;
+        for path in tops {
             ruleset = self.allow(ruleset, &path, read)?;
+        }
+        for path in entries {
+            ruleset = self.allow_without_links(ruleset, &path, read)?;
         }
         for path in listed {
             // Directories whose entries are allowed one by one must still be listable.
@@ -111,7 +116,7 @@ impl Rules<'_> {
             ruleset = self.allow_worktree(ruleset, worktree)?;
         }
         if let Some(temp) = TmpPaths::new(self.request, self.tier).private_temp() {
-            ruleset = self.allow(ruleset, &temp, all)?;
+            ruleset = self.allow_without_links(ruleset, &temp, all)?;
         }
         if let Some(spill) = &self.request.spill {
             ruleset = self.allow_place(ruleset, spill, read)?;
@@ -190,18 +195,39 @@ impl Rules<'_> {
         Readable::new(tops, &hidden)
     }
 
-    /// Allows `access` below `path`. A missing path needs no rule.
+    /// Allows `access` below a path of the system, which may be a symlink, such as `/bin`. A missing path needs no rule.
     fn allow(
         &self,
         ruleset: RulesetCreated,
         path: &Path,
         access: BitFlags<AccessFs>,
     ) -> io::Result<RulesetCreated> {
-        let Ok(found) = fs::metadata(path) else { return Ok(ruleset) };
-        // The kernel refuses rights that only directories have for a file.
-        let access = if found.is_dir() { access } else { access & AccessFs::from_file(self.abi) };
         // A directory that cannot be opened cannot be read anyway.
         let Ok(handle) = PathFd::new(path) else { return Ok(ruleset) };
+        self.allow_handle(ruleset, handle, access)
+    }
+
+    /// Allows `access` below a path without symlinks. Another command may have put one in the place of the path, or of a
+    /// directory around it: then there is no rule.
+    fn allow_without_links(
+        &self,
+        ruleset: RulesetCreated,
+        path: &Path,
+        access: BitFlags<AccessFs>,
+    ) -> io::Result<RulesetCreated> {
+        let Ok(handle) = open_without_links(path) else { return Ok(ruleset) };
+        self.allow_handle(ruleset, handle, access)
+    }
+
+    fn allow_handle(
+        &self,
+        ruleset: RulesetCreated,
+        handle: impl AsFd,
+        access: BitFlags<AccessFs>,
+    ) -> io::Result<RulesetCreated> {
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode);
+        // The kernel refuses rights that only directories have for a file.
+        let access = if kind.is_dir() { access } else { access & AccessFs::from_file(self.abi) };
         ruleset
             .add_rule(PathBeneath::new(handle, access))
             .map_err(|error| io::Error::other(describe(&error)))
@@ -210,8 +236,10 @@ impl Rules<'_> {
 
 /// The paths that commands can read.
 struct Readable {
-    /// Files and directories with everything in them.
-    paths: Vec<PathBuf>,
+    /// System directories with everything in them.
+    tops: Vec<PathBuf>,
+    /// Files and directories without symlinks, with everything in them.
+    entries: Vec<PathBuf>,
     /// Directories of which only the names in them can be read, also below them.
     listed: Vec<PathBuf>,
 }
@@ -224,24 +252,25 @@ impl Readable {
             split.extend(path.ancestors().skip(1).map(Path::to_owned));
         }
         let tops = tops.iter().map(PathBuf::from);
-        let (listed, mut paths): (Vec<_>, Vec<_>) = tops.partition(|top| split.contains(top));
+        let (listed, tops): (Vec<_>, Vec<_>) = tops.partition(|top| split.contains(top));
         let is_readable = |folder: &&PathBuf| {
             listed.iter().any(|top| folder.starts_with(top))
                 && !hidden.iter().any(|path| folder.starts_with(path))
         };
+        let mut entries = Vec::new();
         for folder in split.iter().filter(is_readable) {
-            let Ok(entries) = fs::read_dir(folder) else { continue };
-            for entry in entries {
+            let Ok(found) = fs::read_dir(folder) else { continue };
+            for entry in found {
                 let entry = entry?;
                 let path = entry.path();
                 // A rule for a symlink would apply to its target.
                 let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
                 if !is_link && !split.contains(&path) && !hidden.contains(&path) {
-                    paths.push(path);
+                    entries.push(path);
                 }
             }
         }
-        Ok(Readable { paths, listed })
+        Ok(Readable { tops, entries, listed })
     }
 }
 
@@ -255,3 +284,7 @@ fn describe(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+#[path = "landlock_tests.rs"]
+mod tests;

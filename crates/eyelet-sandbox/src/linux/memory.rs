@@ -52,7 +52,10 @@ impl MemoryWatch {
         if start < self.next {
             return None;
         }
-        let limit = (*self.bytes.get_or_insert_with(|| self.limit.bytes()))?;
+        let Some(limit) = *self.bytes.get_or_insert_with(|| self.limit.bytes()) else {
+            self.next = start + INTERVAL;
+            return None;
+        };
         let mut confirmation =
             self.confirmation.take().unwrap_or_else(|| Confirmation::new(init, limit));
         let confirmed = confirmation.proceed(start + PART);

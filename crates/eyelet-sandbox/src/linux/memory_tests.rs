@@ -29,3 +29,11 @@ fn a_process_that_has_exited_has_no_memory() {
     child.wait().unwrap();
     assert_eq!(proportional(Process { pid, bytes: 1 }), 0);
 }
+
+#[test]
+fn without_a_limit_the_monitor_does_not_spin() {
+    let mut watch = MemoryWatch::new(MemoryLimit::default());
+    (watch.bytes, watch.next) = (Some(None), Instant::now());
+    assert_eq!(watch.exceeded(rustix::process::getpid()), None);
+    assert!(watch.next_check() > Duration::ZERO);
+}

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -30,9 +29,6 @@ use crate::machine::Machine;
 use crate::message::{KillReason, Message, Reverted};
 use crate::request::{Network, Policy, RawPath, SandboxRequest, Strictness, Tier, TierChoice};
 use crate::shield::shield_this_process;
-
-/// How long to wait for killed processes to exit.
-const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs a supervisor, which reads its request from stdin.
 pub(crate) fn supervise() -> ! {
@@ -122,10 +118,10 @@ fn check(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
         return Err("deny globs cannot be enforced without namespaces".to_owned());
     }
     if !request.listen.is_empty() && (tier, request.network) != (Tier::Namespaces, Network::Off) {
-        return Err("they require namespaces, which the system does not allow".to_owned());
+        return Err("restricting the network to allowed hosts requires namespaces, which the system does not allow".to_owned());
     }
     if request.roots.iter().any(|root| root.path.parent().is_none()) {
-        return Err("the root `/` would make every file writable".to_owned());
+        return Err("the root `/` cannot be sandboxed; use directories in it as roots".to_owned());
     }
     if tier == Tier::Landlock {
         // Commands can read everything in a root, and in the repository of a linked worktree.
@@ -291,7 +287,7 @@ impl Running {
             let _ = kill_process(self.init, Signal::KILL);
             descendants::wait_for(self.init);
         }
-        descendants::kill_all(KILL_TIMEOUT);
+        descendants::kill_all();
         self.protection.map(Protection::finish).unwrap_or_default()
     }
 

@@ -7,22 +7,20 @@
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::CWD;
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, OpenTreeFlags, mount, mount_change, open_tree,
-};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{getegid, geteuid};
 
 use super::covers::{denied, hide};
 use super::detached_mount::{
-    DetachedMount, RECURSIVE, REPLACED, copy, mount_tree, move_onto, open_without_links,
+    DetachedMount, RECURSIVE, REPLACED, attach_protected, copy, copy_protected, make_read_only,
+    mount_tree,
 };
-use super::file_id::FileId;
 use super::landlock::DEVICES;
 use super::privileges::{is_system_administrator, max_processes};
 use super::protection::Mounts;
@@ -160,7 +158,7 @@ fn mount_new(
 }
 
 /// Mounts a private `/dev` that has only the harmless devices. Files in `/dev/shm` are memory that the limit does not count
-/// if no process maps it. They may take twice the limit: a command that maps as much must be killed before, with the reason.
+/// if no process maps it. They may take up to twice the limit: a command that maps as much must be killed before, with the reason.
 fn mount_dev(devices: &[(&str, OwnedFd)], memory: MemoryLimit) -> Result<(), SetupFailure> {
     let failed = || SetupFailure::at("cannot set up /dev");
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
@@ -185,7 +183,10 @@ fn mount_dev(devices: &[(&str, OwnedFd)], memory: MemoryLimit) -> Result<(), Set
     let size = match memory {
         MemoryLimit::Bytes(bytes) => bytes.saturating_mul(2).to_string(),
         MemoryLimit::Percent(percent) => {
-            format!("{}%", percent.saturating_mul(2).min(MAX_SHM_PERCENT))
+            let most = percent.saturating_mul(2).min(MAX_SHM_PERCENT);
+            // The kernel does not know the limit of a container.
+            let bytes = MemoryLimit::Percent(most).bytes();
+            bytes.map_or_else(|| format!("{most}%"), |bytes| bytes.to_string())
         }
     };
     mount_new("tmpfs", "/dev/shm", flags, &format!("mode=1777,size={size}"))?;
@@ -222,7 +223,7 @@ pub(super) fn has_own_pid_limit() -> bool {
 fn protect(mounts: &Mounts) -> Result<(), SetupFailure> {
     for (path, identity) in &mounts.pinned {
         let (handle, tree) = copy_protected(path)?;
-        check_identity(path, &tree, |found| (found.st_dev, found.st_ino) == *identity)?;
+        check_identity(path, &tree, *identity)?;
         attach_protected(&tree, &handle, path)?;
     }
     for (path, id) in &mounts.read_only {
@@ -234,43 +235,13 @@ fn protect(mounts: &Mounts) -> Result<(), SetupFailure> {
     Ok(())
 }
 
-/// Makes a path read-only. Returns which file it is.
-pub(super) fn make_read_only(path: &Path) -> Result<FileId, SetupFailure> {
-    let failed = || format!("cannot protect {}", path.display());
-    let (handle, tree) = copy_protected(path)?;
-    let id = FileId::of(&tree).map_err(SetupFailure::at(failed()))?;
-    let flags = libc::AT_EMPTY_PATH | RECURSIVE;
-    sys::add_mount_attributes(tree.as_fd(), c"", flags, READ_ONLY)
-        .map_err(SetupFailure::at(failed()))?;
-    attach_protected(&tree, &handle, path)?;
-    Ok(id)
-}
-
-/// A handle to a path, and a copy of its mounts.
-fn copy_protected(path: &Path) -> Result<(OwnedFd, OwnedFd), SetupFailure> {
-    let failed = || format!("cannot protect {}", path.display());
-    let handle = open_without_links(path).map_err(SetupFailure::at(failed()))?;
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    let tree = open_tree(&handle, c"", flags).map_err(SetupFailure::at(failed()))?;
-    Ok((handle, tree))
-}
-
-fn attach_protected(tree: &OwnedFd, handle: &OwnedFd, path: &Path) -> Result<(), SetupFailure> {
-    move_onto(tree, handle.as_fd())
-        .map_err(SetupFailure::at(format!("cannot protect {}", path.display())))
-}
-
-fn check_identity(
-    path: &Path,
-    tree: &OwnedFd,
-    is_same: impl Fn(&rustix::fs::Stat) -> bool,
-) -> Result<(), SetupFailure> {
+fn check_identity(path: &Path, tree: &OwnedFd, identity: (u64, u64)) -> Result<(), SetupFailure> {
     let what = format!("cannot protect {}", path.display());
     let found = rustix::fs::fstat(tree).map_err(SetupFailure::at(&what))?;
-    if is_same(&found) { Ok(()) } else { Err(SetupFailure::new(&what, REPLACED)) }
+    match (found.st_dev, found.st_ino) == identity {
+        true => Ok(()),
+        false => Err(SetupFailure::new(&what, REPLACED)),
+    }
 }
 
 /// Pins the folders around denied paths in the roots: after a rename, the next command would not know the path.

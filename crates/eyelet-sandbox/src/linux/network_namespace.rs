@@ -9,7 +9,6 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -24,9 +23,6 @@ use crate::handle_passing;
 use crate::message::Message;
 use crate::request::SandboxRequest;
 use crate::session_network::NamespaceHandles;
-
-/// How long to wait for killed processes to exit.
-const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A report from the process between the monitor and the init process.
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,7 +69,7 @@ pub(super) fn fork_init(
             descendants::wait_for(between);
             if init.is_err() {
                 // It may have forked the init process before it failed.
-                descendants::kill_all(KILL_TIMEOUT);
+                descendants::kill_all();
             }
             init.map(Forked::Parent)
         }

@@ -1,9 +1,8 @@
 //! The repositories of linked worktrees in the first tier: writable, except for what git executes or shares.
 
 use std::fs;
-use std::path::Path;
 
-use super::detached_mount::DetachedMount;
+use super::detached_mount::{DetachedMount, make_read_only};
 use super::setup_failure::SetupFailure;
 use super::tmp_paths::TmpPaths;
 use crate::request::LinkedWorktree;
@@ -46,7 +45,7 @@ impl WorktreeMounts {
                     match make_read_only(&entry.path()) {
                         // Git may have removed it in the meantime.
                         Err(_) if entry.path().symlink_metadata().is_err() => {}
-                        done => done?,
+                        done => drop(done?),
                     }
                 }
             }
@@ -57,10 +56,4 @@ impl WorktreeMounts {
         }
         Ok(())
     }
-}
-
-fn make_read_only(path: &Path) -> Result<(), SetupFailure> {
-    let mount = DetachedMount::of(path)?;
-    mount.restrict(libc::MOUNT_ATTR_RDONLY)?;
-    mount.attach_on_itself()
 }

@@ -1,5 +1,7 @@
 //! What a reply says if the sandbox refused something to a command, with the real programs.
 
+use std::fs;
+
 use serde_json::{Value, json};
 use testkit::workspace::{FIRST, FULL, SECOND, TIERS, Workspace};
 
@@ -201,6 +203,27 @@ fn what_no_flag_allows_has_no_hint() {
     let path = entries[0].strip_prefix("sandbox probably blocked: write ");
     assert!(path.is_some_and(|path| path.ends_with("/key.pem")), "{data}");
     assert_eq!(hint, "", "{data}");
+}
+
+#[test]
+fn each_protected_path_of_git_is_named() {
+    let workspace = Workspace::new("");
+    let mut init = std::process::Command::new("git");
+    init.args(["init", "-q", "."]).current_dir(workspace.tree.path());
+    assert!(init.status().unwrap().success());
+    let mut module = std::process::Command::new("git");
+    module.args(["init", "-q", "--bare", ".git/modules/m"]).current_dir(workspace.tree.path());
+    assert!(module.status().unwrap().success());
+    for folder in ["branches", "hooks", "remotes", "modules/m/hooks"] {
+        fs::create_dir_all(workspace.at(".git").join(folder)).unwrap();
+    }
+    for path in
+        ["branches/x", "config", "hooks/x", "remotes/x", "modules/m/config", "modules/m/hooks/x"]
+    {
+        let data = workspace.data(FIRST, &format!("echo x >> .git/{path}"));
+        let expected = format!("sandbox probably blocked: change of .git/{path}");
+        assert_eq!(blocked(&data), (vec![expected], String::new()), "{data}");
+    }
 }
 
 #[test]

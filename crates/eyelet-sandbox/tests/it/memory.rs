@@ -123,6 +123,15 @@ fn files_in_memory_that_nobody_maps_are_limited() {
 }
 
 #[test]
+fn files_in_memory_have_at_most_twice_a_limit_in_percent() {
+    let workspace = Workspace::new("");
+    let flags = [FIRST, &["--memory", "10%"]].concat();
+    let size = workspace.stdout(&flags, "echo $(($(stat -f -c '%b * %S' /dev/shm)))");
+    let most = MemoryLimit::Percent(20).bytes().unwrap();
+    assert!(size.trim().parse::<u64>().unwrap().abs_diff(most) < 1 << 20, "{size} {most}");
+}
+
+#[test]
 fn the_page_cache_does_not_count() {
     let workspace = Workspace::new("");
     for flags in SUPERVISED {

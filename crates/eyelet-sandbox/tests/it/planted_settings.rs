@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use eyelet::tools::{Bash, BashArgs, BashReport};
-use eyelet::{Root, Tool as _, TurnContext};
+use eyelet::{DenyList, Root, Tool as _, TurnContext};
 use eyelet_sandbox::Tier;
 use rustix::process::{Signal, kill_process};
 use testkit::workspace::{TIERS, Workspace, within};
@@ -73,6 +73,26 @@ fn a_parallel_command_does_not_keep_a_plant() {
         run(&one, "true");
         assert!(!has_plant(&workspace, ".git") && !workspace.at(".mcp.json").exists(), "{tier:?}");
     }
+}
+
+#[test]
+fn repositories_and_denied_files_are_searched_once_per_session() {
+    for tier in BOTH {
+        let workspace = Workspace::new("");
+        let first = session(&workspace, tier);
+        run(&first, "true");
+        user_git(&workspace, &["init", "-q", "sub"]);
+        let report = run(&first.for_another_session(), "echo evil >> sub/.git/config");
+        assert!(!has_plant(&workspace, "sub/.git"), "{tier:?} {report:?}");
+    }
+    // Only the first tier hides files that globs match.
+    let workspace = Workspace::new("");
+    let denied = DenyList::empty().with_glob("**/.env", &[workspace.tree.path()]).unwrap();
+    let first = session(&workspace, Tier::Namespaces).with_deny_list(denied);
+    run(&first, "true");
+    fs::write(workspace.at(".env"), "CANARY").unwrap();
+    let report = run(&first.for_another_session(), "cat .env");
+    assert_eq!(report.stdout.text(), "", "{report:?}");
 }
 
 #[test]

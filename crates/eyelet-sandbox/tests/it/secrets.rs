@@ -1,10 +1,13 @@
 //! Attacks of sandboxed commands on secrets: in every place, behind symlinks, moved by variables.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use eyelet::{SECRET_VARIABLES, SECRETS};
+use eyelet_sandbox::{Place, Policy, Program, Raw, SandboxRequest, Supervisor, Tier, TierChoice};
+use testkit::eyelet_bin;
 use testkit::workspace::{TIERS, Workspace};
 
 fn write(path: &Path, text: &str) {
@@ -205,4 +208,27 @@ fn cargo_git_npm_and_pip_work_beside_hidden_credentials() {
             );
         }
     }
+}
+
+#[test]
+fn a_temp_directory_that_a_symlink_replaced_gives_no_access() {
+    let workspace = Workspace::new("replaced/");
+    let secret = workspace.outside().join("secret");
+    write(&secret, "safe");
+    let found = fs::metadata(workspace.at("replaced")).unwrap();
+    fs::remove_dir(workspace.at("replaced")).unwrap();
+    symlink(workspace.outside(), workspace.at("replaced")).unwrap();
+    let place = Place { path: workspace.at("replaced"), identity: (found.dev(), found.ino()) };
+    let program = Program {
+        file: "/bin/sh".into(),
+        arguments: vec![Raw("-c".into()), Raw(format!("echo lost > {}", secret.display()).into())],
+        environment: Vec::new(),
+    };
+    let mut request = SandboxRequest::new(Policy::ReadOnly, Some(program));
+    request.tier = TierChoice::Only(Tier::Landlock);
+    request.private_temp = Some(place);
+    let mut supervised = Supervisor::at(eyelet_bin()).start(&request, workspace.outside()).unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    assert!(supervised.wait_for_exit(end).unwrap().success());
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "safe");
 }

@@ -123,8 +123,7 @@ fn killing_a_supervisor_ends_the_call_and_its_processes() {
 
 #[test]
 fn killing_a_supervisor_restores_or_reports_protected_paths() {
-    const UNCHECKED: &str =
-        "protected paths in this root may have changed; the supervisor was killed";
+    const UNCHECKED: &str = "protected paths in this root may have changed and were not checked";
     for flags in [FIRST, SECOND] {
         for round in 0..ROUNDS {
             let workspace = Workspace::new(".vscode/tasks.json = kept");
@@ -232,6 +231,25 @@ fn a_cancelled_call_leaves_no_process() {
             });
             assert_eq!(marked(&marker), 0, "{tier:?}");
         }
+    }
+}
+
+#[test]
+fn a_command_after_the_end_of_its_session_leaves_no_directory() {
+    for tier in BOTH {
+        let workspace = Workspace::new("");
+        let turn = session(&workspace, tier);
+        let call = || Bash.run(BashArgs::new("head -c 100000 /dev/zero"), &turn).unwrap();
+        let left = || {
+            let entries = fs::read_dir(workspace.tree.beside()).unwrap().filter_map(Result::ok);
+            let names = entries.map(|entry| entry.file_name());
+            names.filter(|name| name.to_string_lossy().starts_with("eyelet-")).count()
+        };
+        call();
+        assert_eq!(left(), 2, "{tier:?}");
+        turn.end_session();
+        call();
+        assert_eq!(left(), 0, "{tier:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 //! Refusals that the supervisor counted are certain. Everything else is a guess from the output of the command.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::Access;
@@ -22,8 +23,9 @@ use crate::text::leading_cd;
 use crate::text::stderr_clues::{self, Clue, Refuses};
 use crate::text::truncate;
 
-/// What the supervisor protects in each repository.
-const GIT_PATHS: &[&str] = &[".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks"];
+/// What the supervisor protects in a folder of git.
+const GIT_NAMES: &[&str] =
+    &["branches", "commondir", "config", "config.worktree", "hooks", "remotes"];
 /// Nobody stores files there.
 const SYSTEM: &[&str] = &["/dev", "/proc", "/sys"];
 /// How many different paths of the output are examined.
@@ -161,9 +163,9 @@ impl Place<'_> {
         let mut roots = self.turn.roots().chain([self.turn.cwd()]);
         let below_root = roots.find_map(|root| path.strip_prefix(root).ok());
         let is_protected = match below_root {
-            Some(below) => is_protected(below, PROTECTED_PATHS) || is_protected(below, GIT_PATHS),
+            Some(below) => is_protected(below, PROTECTED_PATHS) || is_git_setting(below),
             // Other repositories would be protected in a writable directory too.
-            None => is_protected(&path, GIT_PATHS),
+            None => is_git_setting(&path),
         };
         let is_writable = self.sandbox.is_writable(&path);
         if is_protected && (is_writable || is_writable_by_user(&path)) {
@@ -208,6 +210,20 @@ fn is_protected(path: &Path, protected: &[&str]) -> bool {
         if rest.next().is_none() {
             return false;
         }
+    }
+}
+
+/// Whether the path leads to a protected path of a repository, its submodules or its worktrees.
+fn is_git_setting(path: &Path) -> bool {
+    let is_setting = |name: &OsStr| GIT_NAMES.iter().any(|setting| name == *setting);
+    let mut inside = path.iter().skip_while(|name| *name != ".git").skip(1);
+    match inside.next() {
+        // Deeper, other files may have these names too, such as `refs/remotes/origin/main`.
+        Some(first) if first == "modules" || first == "worktrees" => {
+            let folder = path.parent().and_then(Path::file_name);
+            path.file_name().is_some_and(is_setting) || folder.is_some_and(|name| name == "hooks")
+        }
+        first => first.is_some_and(is_setting),
     }
 }
 

@@ -120,17 +120,17 @@ impl Jobs {
         })
     }
 
-    /// Adds a job. Returns its number.
-    pub(crate) fn add(&self, command: &str, job: Arc<Job>) -> u64 {
+    /// Adds a job, and gives it a number.
+    pub(crate) fn add(&self, command: Arc<str>, job: Arc<Job>) -> Entry {
         let mut state = self.state();
         state.last_id += 1;
-        let id = state.last_id;
+        let entry = Entry { id: state.last_id, command, job };
         if state.is_closed {
-            job.cancel.cancel();
+            entry.job.cancel.cancel();
         }
-        state.jobs.push(Entry { id, command: command.into(), job });
+        state.jobs.push(entry.clone());
         forget_old(&mut state.jobs);
-        id
+        entry
     }
 
     /// All jobs that are remembered, by number.

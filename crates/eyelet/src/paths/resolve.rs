@@ -25,16 +25,12 @@ impl TurnContext {
         self.resolve(argument, text, Hint::LiftRoots)
     }
 
-    /// Resolves the working directory of a command. `PathScope::Everything` does not lift the roots
+    /// Resolves `cwd`, the working directory of a command. `PathScope::Everything` does not lift the roots
     /// here.
-    pub(crate) fn resolve_for_command(
-        &self,
-        argument: &str,
-        text: &str,
-    ) -> Result<ConfinedPath, ToolError> {
+    pub(crate) fn resolve_for_command(&self, cwd: &str) -> Result<ConfinedPath, ToolError> {
         let path_scope = if self.roots.is_empty() { self.path_scope } else { PathScope::Roots };
         let turn = self.clone().with_path_scope(path_scope);
-        turn.resolve(argument, text, Hint::AddRoot)
+        turn.resolve("cwd", cwd, Hint::AddRoot)
     }
 
     fn resolve(&self, argument: &str, text: &str, hint: Hint) -> Result<ConfinedPath, ToolError> {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::process::{Resource, getrlimit};
 
 use crate::paths::root::Root;
-use crate::saved_output::private_dir::{PrivateDir, TempDir, is_random, user_prefix};
+use crate::saved_output::private_dir::{ParentDir, PrivateDir, is_random, user_prefix};
 use crate::text::escape;
 use crate::text::removed_files::RemovedFiles;
 
@@ -54,6 +54,8 @@ struct StoreState {
     used: u64,
     /// Whether files of earlier processes are included.
     is_counted: bool,
+    /// Whether the session has ended.
+    is_closed: bool,
 }
 
 #[derive(Debug)]
@@ -84,7 +86,7 @@ impl OutputStore {
     /// longer run.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         let output_store = OutputStore::new(temp_dir.into(), StoreKind::Session);
-        if let Ok(temp) = TempDir::open(&output_store.temp_dir) {
+        if let Ok(temp) = ParentDir::open(&output_store.temp_dir) {
             for (name, folder) in temp.dead_sessions(&session_prefix()) {
                 temp.remove(&name, &folder);
             }
@@ -120,8 +122,9 @@ impl OutputStore {
     /// store. Afterwards, the store saves no more output.
     pub fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_closed = self.kind == StoreKind::Session;
         if let (StoreKind::Session, Some((name, folder))) = (self.kind, state.folder.take()) {
-            if let Ok(temp) = TempDir::open(&self.temp_dir) {
+            if let Ok(temp) = ParentDir::open(&self.temp_dir) {
                 temp.remove(&name, &folder);
             }
         }
@@ -168,6 +171,10 @@ impl OutputStore {
     /// Creates a file. The error is the reason for the reply.
     pub(crate) fn create(self: &Arc<Self>) -> Result<SavedFile, String> {
         let mut state = self.state();
+        if state.is_closed {
+            // Nobody would remove a new folder.
+            return Err("the session has ended".to_owned());
+        }
         let mut folder = self.folder(&mut state)?;
         let mut created = folder.create();
         if created.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
@@ -195,7 +202,7 @@ impl OutputStore {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.folder.is_none() && self.kind == StoreKind::PerUser {
             let name = user_prefix();
-            let found = TempDir::open(&self.temp_dir).and_then(|temp| temp.folder(&name));
+            let found = ParentDir::open(&self.temp_dir).and_then(|temp| temp.folder(&name));
             state.folder = found.ok().map(|folder| (name, Arc::new(folder)));
         }
         state
@@ -222,7 +229,7 @@ impl OutputStore {
     }
 
     fn make_folder(&self) -> Result<(String, Arc<PrivateDir>), String> {
-        let temp = TempDir::open(&self.temp_dir)?;
+        let temp = ParentDir::open(&self.temp_dir)?;
         if self.kind == StoreKind::PerUser {
             let name = user_prefix();
             temp.make_folder(&name)?;

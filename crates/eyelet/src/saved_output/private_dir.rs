@@ -22,7 +22,7 @@ const MAX_TRIES: usize = 8;
 /// The permissions of anyone but the owner.
 const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 
-/// A folder in the temp folder that only this user can open.
+/// A folder that only this user can open.
 #[derive(Debug)]
 pub(crate) struct PrivateDir {
     path: PathBuf,
@@ -39,22 +39,22 @@ pub(crate) struct StoredFile {
     pub(crate) modified: i64,
 }
 
-/// The temp folder.
+/// A directory that holds private folders, such as the temp directory.
 #[derive(Debug)]
-pub(crate) struct TempDir<'p> {
+pub(crate) struct ParentDir<'p> {
     path: &'p Path,
     handle: OwnedFd,
 }
 
-impl<'p> TempDir<'p> {
+impl<'p> ParentDir<'p> {
     pub(crate) fn open(path: &'p Path) -> Result<Self, String> {
         if !path.is_absolute() {
-            return Err(format!("the temp directory `{}` is not an absolute path", shown(path)));
+            return Err(format!("the directory `{}` is not an absolute path", shown(path)));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|error| reason(path, error.into()))?;
-        Ok(TempDir { path, handle })
+        Ok(ParentDir { path, handle })
     }
 
     /// Opens the private folder `name`. Fails unless only this user can open it.
@@ -207,7 +207,7 @@ impl PrivateDir {
     }
 
     /// Sets the folder's modification time and returns it: the time by the file system's clock. It
-    /// also shows cleaners of the temp folder that the folder is in use.
+    /// also shows cleaners of temp directories that the folder is in use.
     pub(crate) fn touch(&self) -> io::Result<i64> {
         let nothing = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
         let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
@@ -228,7 +228,7 @@ pub(crate) fn folders_of_user(temp_dir: &Path) -> Vec<PathBuf> {
     let is_own = |name: &String| {
         name.strip_prefix(&prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
-    let names = TempDir::open(temp_dir).ok().and_then(|temp| names_in(&temp.handle).ok());
+    let names = ParentDir::open(temp_dir).ok().and_then(|temp| names_in(&temp.handle).ok());
     let names = names.unwrap_or_default().into_iter().filter(is_own);
     names.map(|name| temp_dir.join(name)).collect()
 }

@@ -10,17 +10,15 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 use super::bash_job::{self, JobStart, When};
+use super::bash_outcome::{ended, refused, unusable};
 pub use super::bash_report::{BashReport, JobState, JobStatus};
 use super::input_schema::{flag, name, object, string, whole_number};
 use crate::args;
 use crate::argument_names::{OtherName, OtherNames, deserialize_with_names};
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, Hint, ToolError};
-use crate::exec::blocked;
 use crate::exec::command_spec::{CommandSpec, Lifetime};
-use crate::exec::outcome::{CommandOutcome, EndedCommand};
 use crate::exec::output_window::{OutputWindow, SaveTarget};
-use crate::exec::refusal::Refusal;
 use crate::exec::run_command;
 use crate::exec::sandboxed::sandbox_request::SupervisedCommand;
 use crate::fs::directory::Directory;
@@ -144,7 +142,7 @@ impl Tool for Bash {
         let timeout_secs = timeout_of_call(&args);
         check_policy(turn.sandbox())?;
         let cwd = args.cwd.as_deref().or(turn.cwd().to_str()).unwrap_or_default();
-        let path = turn.resolve_for_command("cwd", cwd)?;
+        let path = turn.resolve_for_command(cwd)?;
         let shown = escape::name(path.shown().as_os_str());
         let directory = Directory::open(&path).map_err(|failure| match failure {
             OpenFailure::Refused(error) => error,
@@ -169,7 +167,7 @@ impl Tool for Bash {
             lifetime,
         };
         let mut report = match job {
-            Some(job) => bash_job::run(spec, job, ended, turn)?,
+            Some(job) => bash_job::run(spec, job, turn)?,
             None => {
                 let stop_check = turn.stop_check(Duration::from_secs(timeout_secs));
                 // The turn's deadline may come first.
@@ -227,22 +225,6 @@ fn job_start(args: &BashArgs) -> Result<Option<JobStart>, ToolError> {
 /// The time limit of a command that ends with its call, in seconds.
 fn timeout_of_call(args: &BashArgs) -> u64 {
     args.timeout_secs.unwrap_or(DEFAULT_TIMEOUT_SECS).min(MAX_TIMEOUT_SECS)
-}
-
-/// The result of a command, with what the sandbox refused to it.
-fn ended(
-    spec: &CommandSpec,
-    outcome: Result<CommandOutcome, Refusal>,
-    turn: &TurnContext,
-) -> Result<EndedCommand, ToolError> {
-    let outcome = outcome.map_err(|refusal| match refusal {
-        Refusal::Io(error) if spec.directory.is_removed() => {
-            unusable(&escape::name(spec.directory_shown.as_os_str()), &error)
-        }
-        refusal @ (Refusal::Io(_) | Refusal::Unavailable(_)) => refused(refusal, turn),
-    })?;
-    let findings = blocked::find(&outcome, &spec.command, &spec.directory_shown, turn);
-    Ok(EndedCommand { outcome, findings })
 }
 
 fn limits() -> Vec<Limit> {
@@ -323,37 +305,4 @@ fn check_policy(policy: SandboxPolicy) -> Result<(), ToolError> {
         );
     }
     Ok(())
-}
-
-fn refused(refusal: Refusal, turn: &TurnContext) -> ToolError {
-    let reason = match refusal {
-        Refusal::Io(error) => return failed(&error),
-        Refusal::Unavailable(reason) => reason,
-    };
-    let failure = |message| ToolError::new(ErrorCode::SandboxUnavailable, message);
-    let lacks_namespaces =
-        turn.settings.as_ref().is_some_and(|settings| settings.lacks_namespaces_for_hosts());
-    match turn.sandbox() {
-        _ if lacks_namespaces => {
-            failure(format!("the allowed hosts cannot be enforced here: {reason}"))
-                .with_hint(Hint::AllowNamespaces)
-        }
-        SandboxPolicy::Full => failure(format!("cannot run the command: {reason}")),
-        policy @ (SandboxPolicy::Off | SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite) => {
-            failure(format!("sandbox policy `{policy}` cannot be enforced here: {reason}"))
-                .with_hint(Hint::AllowCommands)
-        }
-    }
-}
-
-fn unusable(cwd: &str, error: &std::io::Error) -> ToolError {
-    ToolError::io(format_args!("cannot use cwd `{cwd}`"), error)
-}
-
-fn failed(error: &std::io::Error) -> ToolError {
-    let mut failure = ToolError::io("cannot run the command", error);
-    if error.kind() == std::io::ErrorKind::ArgumentListTooLong {
-        failure.code = ErrorCode::TooLarge;
-    }
-    failure
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::bash_outcome::ended;
 use super::bash_report::{BashReport, JobState, JobStatus, status};
 use crate::cancel::{CancelFlag, Stop, StopCheck};
 use crate::context::TurnContext;
@@ -10,8 +11,6 @@ use crate::error::ToolError;
 use crate::exec::command_spec::CommandSpec;
 use crate::exec::job::{End, Job};
 use crate::exec::jobs::{Entry, Jobs};
-use crate::exec::outcome::{CommandOutcome, EndedCommand};
-use crate::exec::refusal::Refusal;
 use crate::exec::run_command;
 
 /// When a command becomes a job, and its time limit.
@@ -29,13 +28,6 @@ pub(super) enum When {
     AtTimeout(Duration),
 }
 
-/// Adds what the sandbox refused to the result of a command.
-pub(super) type Finish = fn(
-    &CommandSpec,
-    Result<CommandOutcome, Refusal>,
-    &TurnContext,
-) -> Result<EndedCommand, ToolError>;
-
 /// The jobs of the session.
 pub(super) fn jobs_of(turn: &TurnContext) -> Result<&Jobs, ToolError> {
     turn.jobs.as_deref().ok_or_else(|| {
@@ -49,7 +41,6 @@ pub(super) fn jobs_of(turn: &TurnContext) -> Result<&Jobs, ToolError> {
 pub(super) fn run(
     spec: CommandSpec,
     start: JobStart,
-    finish: Finish,
     turn: &TurnContext,
 ) -> Result<BashReport, ToolError> {
     let jobs = jobs_of(turn)?;
@@ -63,7 +54,7 @@ pub(super) fn run(
     let job = Job::start(cancel.clone(), turn.progress.clone(), move |thread| {
         let outcome =
             run_command::run(&spec, StopCheck::new(start.limit, None, stop), Some(thread));
-        finish(&spec, outcome, &of_job)
+        ended(&spec, outcome, &of_job)
     })?;
     let job = Arc::new(job);
     let stop_check = turn.stop_check(time);
@@ -93,8 +84,7 @@ pub(super) fn run(
     if !job.become_job(slot, start.limit) {
         return usual(job.wait_for_end());
     }
-    let id = jobs.add(&command, Arc::clone(&job));
-    report(&Entry { id, command, job }, turn)
+    report(&jobs.add(command, job), turn)
 }
 
 /// The report of a job, whether it runs or has ended.
@@ -115,7 +105,6 @@ pub(super) fn report(entry: &Entry, turn: &TurnContext) -> Result<BashReport, To
     job.reverted();
     let (status, _) = status(&ended.outcome.end);
     let mut report = BashReport::new(ended, 0, turn);
-    report.timeout_secs = job.time().as_secs();
     report.job = Some(state(status));
     Ok(report)
 }

@@ -43,7 +43,7 @@ pub struct BashReport {
     /// The exit code with which the command ended after a timeout or a cancel. `None` if the
     /// command ended only after SIGKILL.
     pub stopped_with: Option<i32>,
-    /// The time limit of the command in seconds.
+    /// The time limit of the command in seconds; 0 for a job.
     pub timeout_secs: u64,
     /// The sandbox policy, if the command ran in a sandbox.
     pub sandbox: Option<SandboxPolicy>,
@@ -346,8 +346,8 @@ fn reverted(reverted: &Reverted) -> String {
         }
         Fate::Failed => format!("{path}: may have changed and could not be restored; check it"),
         Fate::Unseen => format!(
-            "{path}: protected paths in this root may have changed; the supervisor was killed \
-             before it could check them"
+            "{path}: protected paths in this root may have changed and were not checked; the next command \
+             checks them"
         ),
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod bash;
 mod bash_job;
+mod bash_outcome;
 mod bash_report;
 pub mod find_files;
 pub mod grep_files;

@@ -132,7 +132,7 @@ fn output_that_cannot_be_saved_does_not_fail_the_call() {
     expect_test::expect![[r#"
         /repo/missing: No such file or directory (os error 2)
         /repo/file: Not a directory (os error 20)
-        the temp directory `relative` is not an absolute path"#]]
+        the directory `relative` is not an absolute path"#]]
     .assert_eq(&reasons.join("\n"));
 }
 

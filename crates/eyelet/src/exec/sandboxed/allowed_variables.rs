@@ -138,7 +138,8 @@ const PROXIES: &[&str] = &[
     "npm_config_proxy",
 ];
 
-/// Variables that sandboxed commands never get, even if requested: they cause code to run.
+/// Variables that sandboxed commands never get, even if requested: with them, bash, the loader or the configuration of git run
+/// code. The supervisor sets `TMPDIR`.
 const NEVER: &[&str] = &["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "TMPDIR"];
 const NEVER_PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG"];
 

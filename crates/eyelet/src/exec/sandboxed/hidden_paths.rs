@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Those of `paths` that exist, without symlinks: few of the secrets exist, and each path costs time in the
@@ -33,12 +33,16 @@ fn around(hidden: PathBuf, visible: &[&Path]) -> Vec<PathBuf> {
             found.push(path);
             continue;
         }
-        let Ok(entries) = fs::read_dir(&path) else {
+        let entries = fs::read_dir(&path).and_then(|entries| {
+            entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()
+        });
+        // What cannot be listed is hidden as a whole.
+        let Ok(others) = entries else {
             found.push(path);
             continue;
         };
-        let others = entries.filter_map(Result::ok).map(|entry| entry.path());
-        folders.extend(others.filter(|path| !visible.contains(&path.as_path())));
+        let is_other = |path: &PathBuf| !visible.contains(&path.as_path());
+        folders.extend(others.into_iter().filter(is_other));
     }
     found
 }

@@ -15,7 +15,7 @@ use eyelet_sandbox::remove_all;
 use rustix::fs::{AtFlags, Mode, OFlags};
 
 use crate::paths::root::Root;
-use crate::saved_output::private_dir::{PrivateDir, TempDir, random_name};
+use crate::saved_output::private_dir::{ParentDir, PrivateDir, random_name};
 
 /// The directory with the caches of all roots.
 const PACKAGES: &str = "packages";
@@ -52,13 +52,13 @@ impl PackageCaches {
         let failed = |error: io::Error| format!("{}: {error}", self.folder.display());
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
-        let eyelet = TempDir::open(&self.folder)?;
+        let eyelet = ParentDir::open(&self.folder)?;
         eyelet.make_folder(PACKAGES)?;
         let packages = eyelet.folder(PACKAGES)?;
-        let all = TempDir::open(packages.path())?;
+        let all = ParentDir::open(packages.path())?;
         let own = folder_of(&all, root)?;
         let now = own.touch().map_err(failed)?;
-        let own = TempDir::open(own.path())?;
+        let own = ParentDir::open(own.path())?;
         own.make_folder(CACHES)?;
         let caches = own.folder(CACHES)?;
         if !self.is_swept.swap(true, Ordering::Relaxed) {
@@ -71,7 +71,7 @@ impl PackageCaches {
 }
 
 /// The directory of a root. Another root whose path has the same hash has the next number.
-fn folder_of(all: &TempDir<'_>, root: &Path) -> Result<PrivateDir, String> {
+fn folder_of(all: &ParentDir<'_>, root: &Path) -> Result<PrivateDir, String> {
     let path = root.as_os_str().as_bytes();
     let mut number = 0;
     loop {

@@ -35,7 +35,9 @@ impl SessionNetwork {
         let mut proxy = self.proxy.lock().unwrap_or_else(PoisonError::into_inner);
         let listeners = self.namespace.take_listeners();
         if let (Some(hosts), false) = (&self.hosts, listeners.is_empty()) {
-            *proxy = Some(Proxy::start(listeners, hosts.clone(), Arc::clone(&self.refusals))?);
+            let started = Proxy::start(listeners, hosts.clone(), Arc::clone(&self.refusals));
+            // Otherwise later commands would join a network that nobody serves.
+            *proxy = Some(started.inspect_err(|_| self.namespace.close())?);
         }
         Ok(())
     }

@@ -24,8 +24,8 @@ pub struct SandboxSettings {
     pub(crate) strictness: Strictness,
     pub(crate) memory: MemoryLimit,
     pub(crate) environment_names: Vec<OsString>,
-    pub(crate) denied_paths: Arc<DeniedPaths>,
-    pub(crate) repositories: Arc<RepositorySearch>,
+    pub(crate) denied_paths: DeniedPaths,
+    pub(crate) repositories: RepositorySearch,
     pub(crate) private_temp: Option<Arc<PrivateTemp>>,
     pub(crate) session_network: Arc<SessionNetwork>,
     pub(crate) writable: Vec<Arc<Root>>,
@@ -43,8 +43,8 @@ impl SandboxSettings {
             strictness: Strictness::Ordinary,
             memory: MemoryLimit::default(),
             environment_names: Vec::new(),
-            denied_paths: Arc::default(),
-            repositories: Arc::default(),
+            denied_paths: DeniedPaths::default(),
+            repositories: RepositorySearch::default(),
             private_temp: None,
             session_network: Arc::default(),
             writable: Vec::new(),
@@ -126,7 +126,8 @@ impl SandboxSettings {
         self
     }
 
-    /// The same settings with a private temp directory and a network of its own.
+    /// The same settings with a private temp directory, a network and searches of its own: the repositories and denied
+    /// files that exist when its first command starts are protected.
     pub(crate) fn for_another_session(&self) -> Self {
         let temp = self.private_temp.as_ref().map(|temp| Arc::new(temp.for_another_session()));
         SandboxSettings {
@@ -136,8 +137,8 @@ impl SandboxSettings {
             strictness: self.strictness,
             memory: self.memory,
             environment_names: self.environment_names.clone(),
-            denied_paths: Arc::clone(&self.denied_paths),
-            repositories: Arc::clone(&self.repositories),
+            denied_paths: DeniedPaths::default(),
+            repositories: RepositorySearch::default(),
             private_temp: temp,
             session_network: Arc::new(SessionNetwork::new(self.session_network.hosts.clone())),
             writable: self.writable.clone(),
@@ -187,7 +188,7 @@ impl SandboxSettings {
         self.private_temp.as_ref().filter(|temp| temp.is_created())?.root(self.tier())
     }
 
-    /// The sandbox tier, if it is known without probing the machine.
+    /// The sandbox tier. Examines the machine if it is not known.
     fn tier(&self) -> Option<Tier> {
         match self.tier {
             TierChoice::Only(tier) => Some(tier),
