@@ -1,7 +1,7 @@
 //! A compiled query: pattern and glob.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, TryLockError};
+use std::sync::{Mutex, OnceLock};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::overrides::Override;
@@ -9,7 +9,6 @@ use ignore::overrides::Override;
 use crate::cancel::StopCheck;
 use crate::context::TurnContext;
 use crate::error::ToolError;
-use crate::limits::STOP_INTERVAL;
 
 use crate::search::ignore::rules;
 use crate::search::long_lines::LongLines;
@@ -83,16 +82,7 @@ fn compile(
         Err(error) if is_too_large(&error) => {}
         Err(error) => return Err(SearchFailure::Failed(describe(&error))),
     }
-    let _one_at_a_time = loop {
-        match LARGE_PATTERN.try_lock() {
-            Ok(guard) => break guard,
-            Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                stop_check.check()?;
-                std::thread::sleep(STOP_INTERVAL);
-            }
-        }
-    };
+    let _one_at_a_time = stop_check.lock(&LARGE_PATTERN)?;
     let matcher = compile_within(pattern, nul, MAX_COMPILED_BYTES);
     stop_check.check()?;
     matcher.map_err(|error| SearchFailure::Failed(describe(&error)))

@@ -80,7 +80,8 @@ pub(super) fn read_image(
     turn: &TurnContext,
 ) -> Result<Image, ToolError> {
     let stop_check = turn.stop_check(TIME_LIMIT);
-    let _one_at_a_time = decode::one_at_a_time();
+    let _one_at_a_time =
+        decode::one_at_a_time(&stop_check).map_err(|stop| stop.error("read", &stop_check))?;
     let data = read_file(&path, file)?;
     let prepared = prepare(image, data, region, || stop_check.check());
     let shown = escape::text(&path);
