@@ -51,9 +51,7 @@ impl<'t> ListingRules<'t> {
         let mut entries = EntryNames::default();
         match entries.fill(directory, stop_check) {
             Ok(ReadStatus::Complete) => {}
-            Ok(ReadStatus::Partial) => {
-                return Err(io::Error::other("the system returned only a part of its entries"));
-            }
+            Ok(ReadStatus::Partial(error)) => return Err(error),
             // The caller checks again and reports the stop.
             Err(_) => return Ok((Arc::clone(above), 0)),
         }
@@ -77,3 +75,7 @@ impl<'t> ListingRules<'t> {
         Ok((level, excluded))
     }
 }
+
+#[cfg(test)]
+#[path = "listing_rules_tests.rs"]
+mod tests;
