@@ -149,7 +149,7 @@ fn opened(flag: &str, directories: &[PathBuf]) -> Result<Vec<Root>, Failure> {
     directories.iter().map(open).collect()
 }
 
-/// The directory for saved output.
+/// The system's temp directory.
 pub(crate) fn temp_dir() -> PathBuf {
     absolute(env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"))
 }
