@@ -21,7 +21,7 @@ use crate::cancel::{Stop, StopCheck};
 use crate::context::{PathScope, TurnContext};
 use crate::error::{ErrorCode, Hint, ToolError};
 use crate::limits::STOP_INTERVAL;
-use crate::text::newest_page::Hit;
+use crate::text::newest_page::{Hit, NewestPage};
 use crate::text::truncate;
 
 use crate::exec::find_program::{self, HelperProgram};
@@ -47,15 +47,15 @@ pub(crate) fn search(
     target: &Target,
     turn: &TurnContext,
     stop_check: &StopCheck,
-    mut hit: impl FnMut(Hit),
-) -> Result<SearchCounts, SearchFailure> {
+    mut newest: NewestPage,
+) -> Result<(SearchCounts, NewestPage), SearchFailure> {
     stop_check.check()?;
     let mut files = FileCollector::new(goal);
     let mut lines = LineSplitter::default();
     let mut running = RgProcess::start(query, goal, target, turn)?;
     let mut report = |path: String, lines| {
         if let Some(modified) = modified_at(&path, turn) {
-            hit(Hit { path, modified, lines });
+            newest.add(Hit { path, modified, lines });
         }
     };
     let (status, error_text) = running.finish(stop_check, |bytes| {
@@ -63,7 +63,7 @@ pub(crate) fn search(
     })?;
     files.finish(&mut report);
     match status.code() {
-        Some(0 | 1) => Ok(files.counts),
+        Some(0 | 1) => Ok((files.counts, newest)),
         code => Err(SearchFailure::Failed(failed(&why(code, status, &error_text)))),
     }
 }

@@ -217,19 +217,13 @@ impl Request<'_> {
             Show::Lines => (Goal::Lines { most }, PageUnit::Lines),
             Show::Count => (Goal::Count, PageUnit::Files),
         };
-        let mut newest = NewestPage::new(offset, limit, unit);
-        let counts = match turn.search_engine {
+        let newest = NewestPage::new(offset, limit, unit);
+        let (counts, newest) = match turn.search_engine {
             SearchEngine::Embedded => {
-                let counts;
-                (counts, newest) =
-                    embedded::search(&query, goal, target, turn, stop_check, newest)?;
-                counts
+                embedded::search(&query, goal, target, turn, stop_check, newest)
             }
-            SearchEngine::Rg => {
-                let add = |hit| newest.add(hit);
-                rg_process::search(&query, goal, target, turn, stop_check, add)?
-            }
-        };
+            SearchEngine::Rg => rg_process::search(&query, goal, target, turn, stop_check, newest),
+        }?;
         if (1..offset).contains(&newest.seen()) {
             return Err(ToolError::invalid_input("offset exceeds match count").into());
         }
