@@ -14,7 +14,7 @@ use image::{
 
 use crate::cancel::{Stop, StopCheck};
 use crate::images::container::{FrameCount, count_frames};
-use crate::text::image_type::ImageType;
+use crate::images::image_type::ImageType;
 
 /// The maximum number of pixels, of all decoded frames together.
 pub(crate) const MAX_PIXELS: u64 = 100_000_000;

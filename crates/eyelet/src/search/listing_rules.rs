@@ -10,10 +10,10 @@ use ignore::overrides::Override;
 use crate::cancel::StopCheck;
 use crate::context::TurnContext;
 use crate::fs::directory::Directory;
+use crate::paths::root::real_or_given;
 use crate::search::entry_names::{EntryNames, ReadStatus};
 use crate::search::ignore::load_rules::RuleLoader;
 use crate::search::ignore::rules::{Ignored, RuleLevel, Rules, is_git};
-use crate::search::query::real;
 use crate::search::walk::PathBuffer;
 use crate::text::entry_tree::EntryKind;
 
@@ -27,7 +27,7 @@ pub(crate) struct ListingRules<'t> {
 impl<'t> ListingRules<'t> {
     /// The rules for listing the directory `top`.
     pub(crate) fn new(turn: &'t TurnContext, top: &Path) -> Self {
-        let cwd = real(turn.cwd());
+        let cwd = real_or_given(turn.cwd());
         let rules = RuleLoader::new(turn, &cwd).load(Ignored::Skip, Override::empty(), top);
         ListingRules { turn, cwd, rules }
     }

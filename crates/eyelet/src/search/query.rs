@@ -1,6 +1,6 @@
 //! A compiled query: pattern and glob.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -9,6 +9,7 @@ use ignore::overrides::Override;
 use crate::cancel::StopCheck;
 use crate::context::TurnContext;
 use crate::error::ToolError;
+use crate::paths::root::real_or_given;
 
 use crate::search::ignore::rules;
 use crate::search::long_lines::LongLines;
@@ -47,7 +48,7 @@ impl Query {
         turn: &TurnContext,
         stop_check: &StopCheck,
     ) -> Result<Query, SearchFailure> {
-        let cwd = real(turn.cwd());
+        let cwd = real_or_given(turn.cwd());
         let overrides = match include {
             Some(glob) => rules::compile_glob("include", glob, &cwd)?,
             None => Override::empty(),
@@ -61,11 +62,6 @@ impl Query {
     pub(crate) fn long_lines(&self) -> Option<&LongLines> {
         self.long_lines.get_or_init(|| LongLines::new(&self.pattern)).as_ref()
     }
-}
-
-/// The path with symlinks resolved, if it exists.
-pub(super) fn real(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Compiling a large pattern can take a second and hundreds of megabytes, so one compiles at a time.

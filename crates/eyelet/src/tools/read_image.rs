@@ -6,11 +6,11 @@ use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
 use crate::fs::regular_file::{CHUNK_BYTES, RegularFile};
 use crate::images::decode::{self, ImageFailure, MAX_DECODED_BYTES, MAX_PIXELS};
+use crate::images::image_type::ImageType;
 use crate::images::prepare::{MAX_SENT_BYTES, MAX_SIDE, PreparedImage, prepare};
 use crate::images::region::Region;
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::text::escape;
-use crate::text::image_type::ImageType;
 use crate::text::reply_budget::ReplyBudget;
 use crate::text::truncate;
 
