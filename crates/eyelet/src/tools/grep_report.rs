@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::facts::Facts;
 use crate::output::{Report, TextData};
+use crate::search::long_lines::MAX_LINE_BYTES;
 pub use crate::search::outcome::SkippedFiles;
 use crate::text::escape;
 use crate::text::matched_lines::{FileMatches, Groups, MatchData};
@@ -327,12 +328,13 @@ impl MatchPage {
 /// The basis of an empty result: `[searched 5,310 files; skipped 12 binary, 3 unreadable]`.
 pub(super) fn searched_line(searched: u64, skipped: &SkippedFiles) -> String {
     let SkippedFiles { binary, unreadable, ignored, not_utf8, line_too_long } = *skipped;
+    let up_to_a_line = format!("only up to a line above {} MiB", MAX_LINE_BYTES >> 20);
     let parts = [
         (binary, "binary"),
         (unreadable, "unreadable"),
         (ignored, "ignored"),
         (not_utf8, "with names that are not UTF-8"),
-        (line_too_long, "only up to a line above 16 MiB"),
+        (line_too_long, up_to_a_line.as_str()),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<_> = parts.map(|(count, why)| format!("{} {why}", grouped(count))).collect();
