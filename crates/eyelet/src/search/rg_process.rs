@@ -22,7 +22,6 @@ use crate::context::{PathScope, TurnContext};
 use crate::error::{ErrorCode, Hint, ToolError};
 use crate::limits::STOP_INTERVAL;
 use crate::text::newest_page::{Hit, NewestPage};
-use crate::text::truncate;
 
 use crate::exec::find_program::{self, HelperProgram};
 use crate::fs::regular_file::modified_nanos;
@@ -33,8 +32,8 @@ use crate::search::outcome::{SearchCounts, SearchFailure};
 use crate::search::query::Query;
 use crate::search::target::Target;
 
-/// The most bytes kept of the errors that `rg` prints.
-const MAX_ERROR_BYTES: usize = 8 * 1024;
+/// The most bytes held of the errors that `rg` prints.
+const MAX_STDERR_BYTES: usize = 8 * 1024;
 /// A longer line is not a path and is dropped.
 const MAX_PATH_BYTES: usize = 64 * 1024;
 /// How often to check for the exit after `rg` closed its output.
@@ -126,7 +125,7 @@ fn why(code: Option<i32>, status: ExitStatus, error_text: &[u8]) -> String {
         // `--no-messages` suppresses these errors.
         (Some(2), None) if error_text.is_empty() => "some files could not be read".to_owned(),
         (Some(code), None) if error_text.is_empty() => format!("exit code {code}"),
-        _ => truncate::at_most(error_text, MAX_ERROR_BYTES).to_owned(),
+        _ => error_text.to_owned(),
     }
 }
 
@@ -224,7 +223,7 @@ impl RgProcess {
             }
             if ready.errors {
                 read_some(&mut errors, &mut buffer, |bytes| {
-                    let room = (2 * MAX_ERROR_BYTES).saturating_sub(error_text.len());
+                    let room = MAX_STDERR_BYTES.saturating_sub(error_text.len());
                     error_text.extend(bytes.iter().take(room));
                 });
             }
