@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::read_text::unreadable;
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
 use crate::fs::regular_file::{CHUNK_BYTES, RegularFile};
@@ -110,10 +111,7 @@ fn read_file(path: &str, file: &RegularFile) -> Result<Vec<u8>, ToolError> {
         match file.read_at(data.len() as u64, &mut buffer) {
             Ok(Some(piece)) => data.extend_from_slice(piece),
             Ok(None) => return Ok(data),
-            Err(error) => {
-                let what = format_args!("path `{}` cannot be read", escape::text(path));
-                return Err(ToolError::io(what, &error));
-            }
+            Err(error) => return Err(unreadable(path, &error)),
         }
     }
     let limit = MAX_IMAGE_FILE_BYTES >> 20;
