@@ -149,7 +149,7 @@ fn opened(flag: &str, directories: &[PathBuf]) -> Result<Vec<Root>, Failure> {
     directories.iter().map(open).collect()
 }
 
-/// The directory for saved output.
+/// The system's temp directory.
 pub(crate) fn temp_dir() -> PathBuf {
     absolute(env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"))
 }
@@ -167,7 +167,7 @@ pub(crate) fn default_root(cwd: &Path) -> Option<Root> {
 /// Applies `--spill-bytes`.
 pub(crate) fn limited(spill: OutputStore, flags: &ContextFlags) -> OutputStore {
     match flags.spill_bytes {
-        Some(bytes) => spill.with_limits(bytes, bytes.saturating_mul(4)),
+        Some(bytes) => spill.with_file_limit(bytes),
         None => spill,
     }
 }

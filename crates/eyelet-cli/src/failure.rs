@@ -49,12 +49,7 @@ impl From<ToolError> for Failure {
 
 impl From<FunctionCallError> for Failure {
     fn from(error: FunctionCallError) -> Self {
-        match error {
-            FunctionCallError::RespondToModel(error) => error.into(),
-            FunctionCallError::Fatal(message) => {
-                Failure::new(format!("internal failure: {message}"))
-            }
-        }
+        error.into_tool_error().into()
     }
 }
 

@@ -179,11 +179,9 @@ type RenderedError = (&'static str, String);
 /// The text for a model, of a success or of an error.
 fn text(outcome: &Result<ToolOutput, FunctionCallError>) -> Result<String, RenderedError> {
     let text = outcome.as_ref().map_err(Clone::clone).and_then(ToolOutput::reply);
-    text.map_err(|error| match error {
-        FunctionCallError::RespondToModel(error) => (error.code.as_str(), error_text(&error)),
-        FunctionCallError::Fatal(message) => {
-            (ErrorCode::IoError.as_str(), format!("internal failure: {message}"))
-        }
+    text.map_err(|error| {
+        let error = error.into_tool_error();
+        (error.code.as_str(), error_text(&error))
     })
 }
 

@@ -14,7 +14,7 @@
 //! `serve_stdio` starts and stops these parts. Over HTTP, `serve_http` replaces `serve_stdio` and
 //! `stdio_transport`, `token` holds the bearer token, and `metrics` counts calls. `server` holds
 //! the state of all sessions and runs until it receives a signal. No module of this crate depends
-//! on how a tool works.
+//! on how a tool works, except that `record` knows the names of path arguments.
 //!
 //! # Logs and records
 //!

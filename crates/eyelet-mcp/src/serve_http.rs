@@ -43,6 +43,8 @@ const ENDPOINT: &str = "/mcp";
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// How long a client may take to send the head of a request, and again to send its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
+// The messages of refused requests name these numbers.
+const _: () = assert!(MAX_BODY_BYTES == 1024 * 1024 && READ_TIMEOUT.as_secs() == 10);
 /// The maximum number of connections; one more closes the oldest idle one. Each session may have a stream of
 /// notifications and a request.
 const MAX_CONNECTIONS: usize = 2 * MAX_SESSIONS;

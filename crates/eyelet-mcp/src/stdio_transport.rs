@@ -119,8 +119,8 @@ impl Transport<RoleServer> for StdioTransport {
         let received = self.incoming.lock().await.recv().await;
         match received {
             Some(message) => Some(*message),
-            // `None` would end the session, but calls may still have to be answered: `stdio` decides
-            // when the server ends.
+            // `None` would end the session, but calls may still have to be answered: `serve_stdio`
+            // decides when the server ends.
             None => std::future::pending().await,
         }
     }

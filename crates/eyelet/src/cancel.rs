@@ -1,11 +1,13 @@
 //! Stops a running call: the cancel flag, the deadline, and the check for both.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{ErrorCode, ToolError};
+use crate::limits::STOP_INTERVAL;
 
 /// A flag that cancels running calls. Clones share the flag.
 #[derive(Clone, Debug, Default)]
@@ -148,6 +150,20 @@ impl StopCheck {
         match self.until {
             Some(until) if Instant::now() >= until => Err(Stop::TimedOut),
             Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Locks a mutex that other calls may hold for long. Fails if the call has to stop first.
+    pub(crate) fn lock<'m, T>(&self, mutex: &'m Mutex<T>) -> Result<MutexGuard<'m, T>, Stop> {
+        loop {
+            match mutex.try_lock() {
+                Ok(guard) => return Ok(guard),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {
+                    self.check()?;
+                    thread::sleep(STOP_INTERVAL);
+                }
+            }
         }
     }
 

@@ -270,6 +270,18 @@ impl fmt::Display for FunctionCallError {
 
 impl std::error::Error for FunctionCallError {}
 
+impl FunctionCallError {
+    /// The error as a model sees it: a `Fatal` becomes an `io_error`.
+    pub fn into_tool_error(self) -> ToolError {
+        match self {
+            FunctionCallError::RespondToModel(error) => error,
+            FunctionCallError::Fatal(message) => {
+                ToolError::new(ErrorCode::IoError, format!("internal failure: {message}"))
+            }
+        }
+    }
+}
+
 impl From<ToolError> for FunctionCallError {
     fn from(error: ToolError) -> Self {
         FunctionCallError::RespondToModel(error)

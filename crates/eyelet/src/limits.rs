@@ -117,5 +117,5 @@ pub const SERVER: &[Limit] = &[
         .beyond("ends the session that was idle the longest"),
 ];
 
-const BUSY: &str = "fails with `busy`; retry in 3 s";
+const BUSY: &str = "fails with `busy`; retry later";
 const WAITS: &str = "further calls wait; other kinds of calls do not";

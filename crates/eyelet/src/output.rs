@@ -209,10 +209,7 @@ impl Envelope {
         };
         let error = match data {
             Ok(data) => return Envelope::Ok { data },
-            Err(FunctionCallError::RespondToModel(error)) => error,
-            Err(FunctionCallError::Fatal(message)) => {
-                ToolError::new(ErrorCode::IoError, format!("internal failure: {message}"))
-            }
+            Err(error) => error.into_tool_error(),
         };
         let hint = error.hint.as_ref().map(Hint::to_string);
         Envelope::Error { error, hint }

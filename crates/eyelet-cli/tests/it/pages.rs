@@ -130,8 +130,8 @@ fn limits_are_printed_as_a_table() {
           running jobs of a session                                   8 jobs              fails with `busy`; stop a job with `jobs`
           running jobs of all sessions                                64 jobs             fails with `busy`; retry later
           `jobs` calls that wait for a job                            64 calls            fails with `busy`; retry without `wait_secs`
-          waiting calls of each kind, per session                     128 calls           fails with `busy`; retry in 3 s
-          waiting calls of each kind, all sessions                    1,024 calls         fails with `busy`; retry in 3 s
+          waiting calls of each kind, per session                     128 calls           fails with `busy`; retry later
+          waiting calls of each kind, all sessions                    1,024 calls         fails with `busy`; retry later
           sessions over HTTP                                          256 sessions        ends the session that was idle the longest
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }

@@ -70,6 +70,35 @@ fn truncated_line_says_how_to_continue() {
 }
 
 #[test]
+fn file_that_is_not_utf8_or_is_binary_has_a_note() {
+    let tree = TempTree::new("");
+    tree.file("latin1", b"caf\xe9\nna\xefve\n");
+    tree.file("one", b"\xe9\n");
+    tree.file("data", b"a\0b\xff\n");
+    expect![[r#"
+        exit 0
+        --- stdout
+        caf�
+        na�ve
+        --- stderr
+        2 bytes of the file are not UTF-8, shown as U+FFFD
+    "#]]
+    .assert_eq(&eyelet(&tree, ["read", "latin1"]));
+    expect![[r#"
+        exit 0
+        --- stdout
+        caf�
+        --- stderr
+        lines 1-1 of 2; continue with --offset 2; 2 bytes of the file are not UTF-8, shown as U+FFFD
+    "#]]
+    .assert_eq(&eyelet(&tree, ["read", "latin1", "--limit", "1"]));
+    let one = eyelet(&tree, ["read", "one"]);
+    assert!(one.ends_with("stderr\n1 byte of the file is not UTF-8, shown as U+FFFD\n"), "{one}");
+    let data = eyelet(&tree, ["read", "data"]);
+    assert!(data.ends_with("stderr\nbinary file: data\n"), "{data}");
+}
+
+#[test]
 fn image_is_described_instead_of_printed() {
     let tree = TempTree::new("");
     tree.file("dot.png", testkit::png(1, 1));

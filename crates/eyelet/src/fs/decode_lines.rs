@@ -11,7 +11,7 @@ use crate::text::page_scan::PageScan;
 use crate::text::utf8_check::Utf8Check;
 
 /// How much decoded text is held at a time.
-const TEXT_BYTES: usize = 64 * 1024;
+pub(super) const TEXT_BYTES: usize = 64 * 1024;
 
 /// Reads the page. Lines and columns are those of the decoded text, which has no byte-order mark.
 /// Malformed bytes become U+FFFD. After a timeout it returns the lines it has, if any.

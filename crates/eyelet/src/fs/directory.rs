@@ -80,6 +80,17 @@ impl Directory {
         })
     }
 
+    /// A directory with this handle. If the handle is not a directory, reading it fails.
+    #[cfg(test)]
+    pub(crate) fn from_handle(handle: OwnedFd) -> Directory {
+        Directory {
+            handle,
+            was_read: AtomicBool::new(false),
+            deny_scope: None,
+            resource_errors: Arc::default(),
+        }
+    }
+
     /// Fails if a result is incomplete because eyelet skipped entries for lack of file descriptors
     /// or memory. This covers this directory and all directories that were opened from it.
     ///

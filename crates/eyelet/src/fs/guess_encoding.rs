@@ -7,6 +7,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{DecoderResult, Encoding};
 
 use crate::cancel::StopCheck;
+use crate::fs::decode_lines::TEXT_BYTES;
 use crate::fs::regular_file::{CHUNK_BYTES, RegularFile};
 use crate::text::encoding::superset;
 
@@ -15,9 +16,6 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The guess is made from this many bytes, starting near the first one above ASCII.
 const MAX_SAMPLE_BYTES: usize = 1024 * 1024;
-
-/// How much decoded text is held at a time.
-const TEXT_BYTES: usize = 64 * 1024;
 
 /// The encoding that the file is likely to have: more than half of its bytes above ASCII are not UTF-8
 /// (`invalid` bytes are not), and the whole file decodes without an error. None if there is no such encoding,

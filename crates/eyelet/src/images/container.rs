@@ -1,7 +1,7 @@
 //! Walks through the blocks of an image file without decoding it: counts the frames, and finds out
 //! whether the file is complete and well formed. Decoders accept some damaged files that others refuse.
 
-use crate::text::image_type::ImageType;
+use crate::images::image_type::ImageType;
 
 const TRUNCATED: &str = "the file is truncated";
 const BAD_CHECKSUM: &str = "a checksum is wrong";

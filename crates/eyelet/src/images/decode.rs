@@ -1,7 +1,7 @@
 //! Decodes images within limits, which are checked before.
 
 use std::io::Cursor;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use image::codecs::gif::GifDecoder;
 use image::codecs::jpeg::JpegDecoder;
@@ -12,9 +12,9 @@ use image::{
     AnimationDecoder as _, DynamicImage, Frames, ImageDecoder, ImageError, ImageResult, Limits,
 };
 
-use crate::cancel::Stop;
+use crate::cancel::{Stop, StopCheck};
 use crate::images::container::{FrameCount, count_frames};
-use crate::text::image_type::ImageType;
+use crate::images::image_type::ImageType;
 
 /// The maximum number of pixels, of all decoded frames together.
 pub(crate) const MAX_PIXELS: u64 = 100_000_000;
@@ -51,10 +51,9 @@ impl From<ImageError> for ImageFailure {
 }
 
 /// Waits until no other image is decoded. Hold the guard while an image is in memory.
-pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
+pub(crate) fn one_at_a_time(stop_check: &StopCheck) -> Result<MutexGuard<'static, ()>, Stop> {
     static DECODING: Mutex<()> = Mutex::new(());
-    // The lock protects no data that a panic could leave incomplete.
-    DECODING.lock().unwrap_or_else(PoisonError::into_inner)
+    stop_check.lock(&DECODING)
 }
 
 /// An image file whose header was read.
@@ -180,3 +179,7 @@ fn decoder<'a>(image: ImageType, file: &'a [u8]) -> ImageResult<Box<dyn ImageDec
         ImageType::WebP => Box::new(WebPDecoder::new(file)?),
     })
 }
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

@@ -3,5 +3,6 @@
 
 pub(crate) mod container;
 pub(crate) mod decode;
+pub(crate) mod image_type;
 pub(crate) mod prepare;
 pub(crate) mod region;

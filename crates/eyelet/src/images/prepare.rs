@@ -10,8 +10,8 @@ use image::{
 
 use crate::cancel::Stop;
 use crate::images::decode::{ImageFailure, ImageFile};
+use crate::images::image_type::ImageType;
 use crate::images::region::{Region, is_turned};
-use crate::text::image_type::ImageType;
 
 /// The maximum size of an image as sent, in bytes.
 pub(crate) const MAX_SENT_BYTES: usize = 3_932_160;

@@ -11,6 +11,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::environment::Environment;
 use crate::error::ToolError;
+use crate::paths::root::real_or_given;
 use crate::paths::secrets;
 
 /// Paths that no tool opens or lists. If a directory is denied, everything in the directory is
@@ -80,8 +81,7 @@ impl DenyList {
             vec![(glob.to_owned(), before_wildcards(glob))]
         } else {
             let below = |base_dir: &&Path| {
-                let real =
-                    std::fs::canonicalize(base_dir).unwrap_or_else(|_| base_dir.to_path_buf());
+                let real = real_or_given(base_dir);
                 let glob = format!("{}/{glob}", escaped(&real).trim_end_matches('/'));
                 (glob, real)
             };

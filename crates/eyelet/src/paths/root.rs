@@ -72,6 +72,11 @@ impl Root {
     }
 }
 
+/// The path with symlinks resolved, or as given if that fails.
+pub(crate) fn real_or_given(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Whether this open directory was removed.
 pub(crate) fn is_removed(directory: BorrowedFd<'_>) -> rustix::io::Result<bool> {
     if rustix::fs::fstat(directory)?.st_nlink != 0 {

@@ -19,7 +19,9 @@ use crate::text::removed_files::RemovedFiles;
 /// The maximum size of one file of saved output, in bytes.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 /// The maximum size of all saved output of a session, in bytes.
-pub const MAX_SESSION_BYTES: u64 = 4 * MAX_FILE_BYTES;
+pub const MAX_SESSION_BYTES: u64 = MAX_FULL_FILES * MAX_FILE_BYTES;
+/// How many files of the maximum size a session can have.
+const MAX_FULL_FILES: u64 = 4;
 /// How long saved output of command-line programs is stored, in seconds.
 pub const MAX_AGE_SECS: i64 = 24 * 60 * 60;
 
@@ -108,6 +110,12 @@ impl OutputStore {
     pub(crate) fn for_another_session(&self) -> Self {
         OutputStore::new(self.temp_dir.clone(), StoreKind::Session)
             .with_limits(self.max_file_bytes, self.max_session_bytes)
+    }
+
+    /// Sets the maximum size of one file. All files together can have four times this size.
+    #[must_use]
+    pub fn with_file_limit(self, max_file_bytes: u64) -> Self {
+        self.with_limits(max_file_bytes, max_file_bytes.saturating_mul(MAX_FULL_FILES))
     }
 
     /// Sets the maximum size of one file, and of all files together.

@@ -6,7 +6,7 @@ use crate::search::goal::Goal;
 use crate::search::ignore::load_rules::RuleLoader;
 use crate::search::ignore::rules::Ignored;
 use crate::search::newest_first::{self, NewestFirst, Worker};
-use crate::search::outcome::{SearchCounts, SearchFailure, SkippedFiles};
+use crate::search::outcome::{SearchCounts, SearchFailure};
 use crate::search::query::Query;
 use crate::search::target::{OpenTarget, Target};
 use crate::search::walk::{Walk, Walker};
@@ -23,8 +23,7 @@ pub(crate) fn search(
 ) -> Result<(SearchCounts, NewestPage), SearchFailure> {
     stop_check.check()?;
     if target.path.to_str().is_none() {
-        let skipped = SkippedFiles { not_utf8: 1, ..SkippedFiles::default() };
-        return Ok((SearchCounts { skipped, ..SearchCounts::default() }, newest));
+        return Ok((SearchCounts::of_name_not_utf8(), newest));
     }
     let search = NewestFirst::new(query, goal, stop_check, &turn.progress, newest);
     let top = match &target.opened {

@@ -1,6 +1,7 @@
 //! The names in a directory, packed into one buffer.
 
 use std::ffi::OsStr;
+use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -50,11 +51,10 @@ impl EntryNames {
 }
 
 /// Whether a directory was read to its end.
-#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadStatus {
     Complete,
-    /// The system returned an error; the names before it are there.
-    Partial,
+    /// The system returned this error; the names before it are there.
+    Partial(io::Error),
 }
 
 impl EntryNames {
@@ -74,6 +74,6 @@ impl EntryNames {
             if stop.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         stop?;
-        Ok(if read.is_ok() { ReadStatus::Complete } else { ReadStatus::Partial })
+        Ok(read.map_or_else(ReadStatus::Partial, |()| ReadStatus::Complete))
     }
 }

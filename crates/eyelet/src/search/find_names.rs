@@ -10,11 +10,11 @@ use ignore::overrides::Override;
 use crate::cancel::StopCheck;
 use crate::context::TurnContext;
 use crate::fs::regular_file::modified_nanos;
+use crate::paths::root::real_or_given;
 use crate::progress::Progress;
 use crate::search::ignore::load_rules::RuleLoader;
 use crate::search::ignore::rules::Ignored;
-use crate::search::outcome::{SearchCounts, SearchFailure, SkippedFiles};
-use crate::search::query::real;
+use crate::search::outcome::{SearchCounts, SearchFailure};
 use crate::search::target::{OpenTarget, Target};
 use crate::search::walk::{OpenFolder, PathBuffer, Walk, Walker};
 use crate::text::newest_page::{Hit, NewestPage};
@@ -71,10 +71,9 @@ impl NameSearch<'_> {
             return Ok((SearchCounts::default(), Vec::new()));
         };
         if self.target.path.to_str().is_none() {
-            let skipped = SkippedFiles { not_utf8: 1, ..SkippedFiles::default() };
-            return Ok((SearchCounts { skipped, ..SearchCounts::default() }, Vec::new()));
+            return Ok((SearchCounts::of_name_not_utf8(), Vec::new()));
         }
-        let cwd = real(self.turn.cwd());
+        let cwd = real_or_given(self.turn.cwd());
         let loader = RuleLoader::new(self.turn, &cwd);
         let rules = loader.load(ignored, Override::empty(), &self.target.path);
         // Rules cost more than the glob. But if no file matches, the counts have to be complete.

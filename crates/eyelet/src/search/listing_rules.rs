@@ -10,10 +10,10 @@ use ignore::overrides::Override;
 use crate::cancel::StopCheck;
 use crate::context::TurnContext;
 use crate::fs::directory::Directory;
+use crate::paths::root::real_or_given;
 use crate::search::entry_names::{EntryNames, ReadStatus};
 use crate::search::ignore::load_rules::RuleLoader;
 use crate::search::ignore::rules::{Ignored, RuleLevel, Rules, is_git};
-use crate::search::query::real;
 use crate::search::walk::PathBuffer;
 use crate::text::entry_tree::EntryKind;
 
@@ -27,7 +27,7 @@ pub(crate) struct ListingRules<'t> {
 impl<'t> ListingRules<'t> {
     /// The rules for listing the directory `top`.
     pub(crate) fn new(turn: &'t TurnContext, top: &Path) -> Self {
-        let cwd = real(turn.cwd());
+        let cwd = real_or_given(turn.cwd());
         let rules = RuleLoader::new(turn, &cwd).load(Ignored::Skip, Override::empty(), top);
         ListingRules { turn, cwd, rules }
     }
@@ -51,9 +51,7 @@ impl<'t> ListingRules<'t> {
         let mut entries = EntryNames::default();
         match entries.fill(directory, stop_check) {
             Ok(ReadStatus::Complete) => {}
-            Ok(ReadStatus::Partial) => {
-                return Err(io::Error::other("the system returned only a part of its entries"));
-            }
+            Ok(ReadStatus::Partial(error)) => return Err(error),
             // The caller checks again and reports the stop.
             Err(_) => return Ok((Arc::clone(above), 0)),
         }
@@ -77,3 +75,7 @@ impl<'t> ListingRules<'t> {
         Ok((level, excluded))
     }
 }
+
+#[cfg(test)]
+#[path = "listing_rules_tests.rs"]
+mod tests;

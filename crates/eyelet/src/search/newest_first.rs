@@ -177,11 +177,8 @@ impl<'w> Worker<'w> {
     pub(crate) fn search_named(&mut self, file: &File, path: &Path) -> Result<(), Stop> {
         let modified = rustix::fs::fstat(file).ok().map(|stat| modified_nanos(&stat));
         let finding = self.matcher.search(file, 0, Origin::Named)?;
-        if finding == Finding::Unreadable {
-            self.counts.add_unreadable(path, OsStr::new(""));
-        } else if let Some(lines) = self.count_file(finding) {
-            self.search.add(Hit { path: path.to_string_lossy().into_owned(), modified, lines });
-        }
+        let shown = || path.to_string_lossy().into_owned();
+        self.add_finding(finding, modified, path, OsStr::new(""), shown);
         Ok(())
     }
 
@@ -209,12 +206,8 @@ impl<'w> Worker<'w> {
         }
         let size = u64::try_from(stat.st_size).unwrap_or_default();
         let finding = self.matcher.search(&file, size, Origin::Walked)?;
-        if finding == Finding::Unreadable {
-            self.counts.add_unreadable(&folder.path, name);
-        } else if let Some(lines) = self.count_file(finding) {
-            let path = PathBuffer::new(&folder.path).to(name).to_string_lossy().into_owned();
-            self.search.add(Hit { path, modified: Some(changed), lines });
-        }
+        let path = || PathBuffer::new(&folder.path).to(name).to_string_lossy().into_owned();
+        self.add_finding(finding, Some(changed), &folder.path, name, path);
         Ok(())
     }
 
@@ -277,12 +270,24 @@ impl<'w> Worker<'w> {
         let path = path.to_string_lossy().into_owned();
         let size = u64::try_from(stat.st_size).unwrap_or_default();
         let finding = self.matcher.search(&file, size, Origin::Walked)?;
+        self.add_finding(finding, Some(modified), folder, name, || path);
+        Ok(true)
+    }
+
+    /// Counts the file `name` in `folder`, and adds it to the page if it is a hit.
+    fn add_finding(
+        &mut self,
+        finding: Finding,
+        modified: Option<i128>,
+        folder: &Path,
+        name: &OsStr,
+        path: impl FnOnce() -> String,
+    ) {
         if finding == Finding::Unreadable {
             self.counts.add_unreadable(folder, name);
         } else if let Some(lines) = self.count_file(finding) {
-            self.search.add(Hit { path, modified: Some(modified), lines });
+            self.search.add(Hit { path: path(), modified, lines });
         }
-        Ok(true)
     }
 
     /// Counts a file that was read. Returns the number of its matching lines if it is a hit.

@@ -44,6 +44,12 @@ impl SearchCounts {
         self.unreadable.truncate(MAX_UNREADABLE_PATHS);
     }
 
+    /// The counts of a search whose search path is not UTF-8.
+    pub(crate) fn of_name_not_utf8() -> Self {
+        let skipped = SkippedFiles { not_utf8: 1, ..SkippedFiles::default() };
+        SearchCounts { skipped, ..SearchCounts::default() }
+    }
+
     /// Counts a file or directory that could not be opened or read.
     pub(crate) fn add_unreadable(&mut self, folder: &Path, name: &OsStr) {
         self.skipped.unreadable += 1;

@@ -1,7 +1,7 @@
 //! A compiled query: pattern and glob.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, TryLockError};
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::overrides::Override;
@@ -9,7 +9,7 @@ use ignore::overrides::Override;
 use crate::cancel::StopCheck;
 use crate::context::TurnContext;
 use crate::error::ToolError;
-use crate::limits::STOP_INTERVAL;
+use crate::paths::root::real_or_given;
 
 use crate::search::ignore::rules;
 use crate::search::long_lines::LongLines;
@@ -48,7 +48,7 @@ impl Query {
         turn: &TurnContext,
         stop_check: &StopCheck,
     ) -> Result<Query, SearchFailure> {
-        let cwd = real(turn.cwd());
+        let cwd = real_or_given(turn.cwd());
         let overrides = match include {
             Some(glob) => rules::compile_glob("include", glob, &cwd)?,
             None => Override::empty(),
@@ -62,11 +62,6 @@ impl Query {
     pub(crate) fn long_lines(&self) -> Option<&LongLines> {
         self.long_lines.get_or_init(|| LongLines::new(&self.pattern)).as_ref()
     }
-}
-
-/// The path with symlinks resolved, if it exists.
-pub(super) fn real(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Compiling a large pattern can take a second and hundreds of megabytes, so one compiles at a time.
@@ -83,16 +78,7 @@ fn compile(
         Err(error) if is_too_large(&error) => {}
         Err(error) => return Err(SearchFailure::Failed(describe(&error))),
     }
-    let _one_at_a_time = loop {
-        match LARGE_PATTERN.try_lock() {
-            Ok(guard) => break guard,
-            Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                stop_check.check()?;
-                std::thread::sleep(STOP_INTERVAL);
-            }
-        }
-    };
+    let _one_at_a_time = stop_check.lock(&LARGE_PATTERN)?;
     let matcher = compile_within(pattern, nul, MAX_COMPILED_BYTES);
     stop_check.check()?;
     matcher.map_err(|error| SearchFailure::Failed(describe(&error)))

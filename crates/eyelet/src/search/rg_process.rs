@@ -21,8 +21,7 @@ use crate::cancel::{Stop, StopCheck};
 use crate::context::{PathScope, TurnContext};
 use crate::error::{ErrorCode, Hint, ToolError};
 use crate::limits::STOP_INTERVAL;
-use crate::text::newest_page::Hit;
-use crate::text::truncate;
+use crate::text::newest_page::{Hit, NewestPage};
 
 use crate::exec::find_program::{self, HelperProgram};
 use crate::fs::regular_file::modified_nanos;
@@ -33,8 +32,8 @@ use crate::search::outcome::{SearchCounts, SearchFailure};
 use crate::search::query::Query;
 use crate::search::target::Target;
 
-/// The most bytes kept of the errors that `rg` prints.
-const MAX_ERROR_BYTES: usize = 8 * 1024;
+/// The most bytes held of the errors that `rg` prints.
+const MAX_STDERR_BYTES: usize = 8 * 1024;
 /// A longer line is not a path and is dropped.
 const MAX_PATH_BYTES: usize = 64 * 1024;
 /// How often to check for the exit after `rg` closed its output.
@@ -47,15 +46,15 @@ pub(crate) fn search(
     target: &Target,
     turn: &TurnContext,
     stop_check: &StopCheck,
-    mut hit: impl FnMut(Hit),
-) -> Result<SearchCounts, SearchFailure> {
+    mut newest: NewestPage,
+) -> Result<(SearchCounts, NewestPage), SearchFailure> {
     stop_check.check()?;
     let mut files = FileCollector::new(goal);
     let mut lines = LineSplitter::default();
     let mut running = RgProcess::start(query, goal, target, turn)?;
     let mut report = |path: String, lines| {
         if let Some(modified) = modified_at(&path, turn) {
-            hit(Hit { path, modified, lines });
+            newest.add(Hit { path, modified, lines });
         }
     };
     let (status, error_text) = running.finish(stop_check, |bytes| {
@@ -63,7 +62,7 @@ pub(crate) fn search(
     })?;
     files.finish(&mut report);
     match status.code() {
-        Some(0 | 1) => Ok(files.counts),
+        Some(0 | 1) => Ok((files.counts, newest)),
         code => Err(SearchFailure::Failed(failed(&why(code, status, &error_text)))),
     }
 }
@@ -126,7 +125,7 @@ fn why(code: Option<i32>, status: ExitStatus, error_text: &[u8]) -> String {
         // `--no-messages` suppresses these errors.
         (Some(2), None) if error_text.is_empty() => "some files could not be read".to_owned(),
         (Some(code), None) if error_text.is_empty() => format!("exit code {code}"),
-        _ => truncate::at_most(error_text, MAX_ERROR_BYTES).to_owned(),
+        _ => error_text.to_owned(),
     }
 }
 
@@ -224,7 +223,7 @@ impl RgProcess {
             }
             if ready.errors {
                 read_some(&mut errors, &mut buffer, |bytes| {
-                    let room = (2 * MAX_ERROR_BYTES).saturating_sub(error_text.len());
+                    let room = MAX_STDERR_BYTES.saturating_sub(error_text.len());
                     error_text.extend(bytes.iter().take(room));
                 });
             }

@@ -162,7 +162,8 @@ impl<'w> Walker<'w> {
     ) -> Result<Option<WalkItem>, Stop> {
         let Walk { rules, loader, .. } = self.walk;
         let OpenFolder { directory, path } = &*folder;
-        if self.entries.fill(directory, self.walk.stop_check)? == ReadStatus::Partial {
+        let status = self.entries.fill(directory, self.walk.stop_check)?;
+        if let ReadStatus::Partial(_) = status {
             self.counts.add_unreadable(path, OsStr::new(""));
         }
         let above = parent.as_ref().map_or(&rules.above, |parent| &parent.level);

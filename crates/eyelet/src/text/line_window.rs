@@ -1,6 +1,6 @@
 //! The part of one line that a page shows: a window of characters, without decoding the rest.
 
-use crate::text::utf8_check::is_incomplete;
+use crate::text::utf8_check::{MAX_CHAR_BYTES, is_incomplete};
 
 /// The shown part of one line.
 #[derive(Default)]
@@ -18,9 +18,6 @@ pub(super) struct LineWindow {
     /// Whether the line has started.
     pub(super) is_open: bool,
 }
-
-/// The most bytes that one character has.
-const MAX_CHAR_BYTES: usize = 4;
 
 /// How many bytes are validated at a time, to stay in the fastest CPU cache.
 const VALIDATE_BYTES: usize = 32 * 1024;

@@ -26,7 +26,7 @@ pub struct ListedEntry {
     /// The kind of the entry.
     pub kind: EntryKind,
     /// Whether the entry is a directory that is listed as well, but not with all of its entries on
-    /// this page.
+    /// this page, or that could not be read.
     pub is_partial: bool,
     /// If the parent directory of this entry is not on this page: the path of the parent directory,
     /// relative to the listed directory, escaped for display and possibly shortened. Only the first

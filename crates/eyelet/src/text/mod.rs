@@ -10,7 +10,6 @@ pub(crate) mod escape;
 pub(crate) mod head_tail;
 pub(crate) mod hex_dump;
 pub(crate) mod http_refusal;
-pub(crate) mod image_type;
 pub(crate) mod leading_cd;
 pub(crate) mod line_page;
 pub(crate) mod line_window;

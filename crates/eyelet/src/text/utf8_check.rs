@@ -1,7 +1,7 @@
 //! Counts the bytes of a stream that are not UTF-8.
 
 /// The most bytes of one character.
-const MAX_CHAR_BYTES: usize = 4;
+pub(super) const MAX_CHAR_BYTES: usize = 4;
 
 /// Reads a stream in pieces, or a part of a stream that another thread joins with the parts before it.
 #[derive(Clone, Debug, Default)]

@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
-use super::grep_files::{DEFAULT_LIMIT, MAX_LIMIT, check_page, check_text, not_opened};
-use super::grep_report::{NOTHING, SkippedFiles, fit_paths, more_files_line, searched_line};
 use super::input_schema::{name, object, string, whole_number};
+use super::search_page::{
+    DEFAULT_LIMIT, MAX_LIMIT, NOTHING, check_page, check_text, fit_paths, more_files_line,
+    not_opened, searched_line, shown, total,
+};
 use crate::args;
 use crate::cancel::Stop;
 use crate::context::TurnContext;
@@ -15,7 +17,7 @@ use crate::limits::{Limit, TIME_LIMIT};
 use crate::output::Report;
 use crate::search::find_names::NameSearch;
 use crate::search::ignore::rules::{self, Ignored};
-use crate::search::outcome::SearchFailure;
+use crate::search::outcome::{SearchFailure, SkippedFiles};
 use crate::search::target::Target;
 use crate::text::escape;
 use crate::text::newest_page::{NewestPage, PageUnit};
@@ -162,8 +164,7 @@ impl Tool for FindFiles {
             next_offset = Some(offset.saturating_add(files.len() as u64));
         }
         let (searched, skipped) = (counts.searched, counts.skipped);
-        let unreadable =
-            counts.unreadable.iter().map(|path| super::grep_files::shown(path)).collect();
+        let unreadable = counts.unreadable.iter().map(|path| shown(path)).collect();
         Ok(FindFilesReport {
             files,
             offset,
@@ -241,8 +242,7 @@ struct FindData {
 impl Serialize for FindFilesReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let files = self.files.len();
-        let before = if self.success() { self.offset - 1 } else { 0 };
-        let total = self.next_offset.is_none().then(|| before + files as u64);
+        let total = total(self.offset, files as u64, self.next_offset);
         let (content, success, next_offset) = (self.content(), self.success(), self.next_offset);
         FindData { content, success, files, total, next_offset }.serialize(serializer)
     }

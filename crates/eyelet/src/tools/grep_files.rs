@@ -2,21 +2,20 @@
 //!
 //! Both engines return what ripgrep returns.
 
-use std::path::Path;
-
 use serde::Deserialize;
 use serde_json::json;
 
 pub use super::grep_report::{FileCount, Found, GrepFilesReport, MatchPage, SkippedFiles};
 use super::input_schema::{name, object, string, whole_number};
+pub use super::search_page::{DEFAULT_LIMIT, MAX_LIMIT, MAX_PATTERN_BYTES};
+use super::search_page::{check_page, check_text, not_opened, shown};
 use crate::args;
 use crate::cancel::{Stop, StopCheck};
 use crate::context::{SearchEngine, TurnContext};
-use crate::error::{ErrorCode, ToolError};
+use crate::error::ToolError;
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::names::{named, named_argument};
 use crate::output::Report as _;
-use crate::paths::confined_path::{ConfinedPath, OpenFailure};
 use crate::search::goal::Goal;
 use crate::search::long_lines::MAX_LINE_BYTES;
 use crate::search::outcome::SearchFailure;
@@ -29,17 +28,11 @@ use crate::text::matched_lines::{Groups, MAX_LINE_CHARS};
 use crate::text::newest_page::{NewestPage, PageUnit};
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// The default number of files or lines per page.
-pub const DEFAULT_LIMIT: u64 = 100;
-/// The maximum number of files or lines per page. The tool reduces a higher limit to this number.
-pub const MAX_LIMIT: u64 = 2000;
 /// The maximum number of matching lines that pages show of one file, unless the search path is that
 /// file.
 pub const MAX_LINES_PER_FILE: u64 = 20;
 /// The maximum number of lines of context before and after a match.
 pub const MAX_CONTEXT: u64 = 5;
-/// The maximum length of a pattern or glob, in bytes.
-pub const MAX_PATTERN_BYTES: usize = 8 * 1024;
 
 /// The tool `grep_files`: finds files by content.
 #[derive(Clone, Copy, Debug)]
@@ -217,19 +210,13 @@ impl Request<'_> {
             Show::Lines => (Goal::Lines { most }, PageUnit::Lines),
             Show::Count => (Goal::Count, PageUnit::Files),
         };
-        let mut newest = NewestPage::new(offset, limit, unit);
-        let counts = match turn.search_engine {
+        let newest = NewestPage::new(offset, limit, unit);
+        let (counts, newest) = match turn.search_engine {
             SearchEngine::Embedded => {
-                let counts;
-                (counts, newest) =
-                    embedded::search(&query, goal, target, turn, stop_check, newest)?;
-                counts
+                embedded::search(&query, goal, target, turn, stop_check, newest)
             }
-            SearchEngine::Rg => {
-                let add = |hit| newest.add(hit);
-                rg_process::search(&query, goal, target, turn, stop_check, add)?
-            }
-        };
+            SearchEngine::Rg => rg_process::search(&query, goal, target, turn, stop_check, newest),
+        }?;
         if (1..offset).contains(&newest.seen()) {
             return Err(ToolError::invalid_input("offset exceeds match count").into());
         }
@@ -278,19 +265,6 @@ fn is_anchored(glob: &str) -> bool {
     glob.contains('/') && !glob.starts_with("**/")
 }
 
-pub(super) fn check_page(pattern: &str, limit: u64, offset: u64) -> Result<(), ToolError> {
-    if pattern.is_empty() {
-        return Err(ToolError::invalid_input("pattern must not be empty"));
-    }
-    if limit == 0 {
-        return Err(ToolError::invalid_input("limit must be greater than zero"));
-    }
-    if offset == 0 {
-        return Err(ToolError::invalid_input("offset must be a 1-indexed match number"));
-    }
-    Ok(())
-}
-
 fn checked_context(context: u64, show: Show) -> Result<usize, ToolError> {
     if context > MAX_CONTEXT {
         return Err(ToolError::invalid_input(format!("context must be at most {MAX_CONTEXT}")));
@@ -299,35 +273,4 @@ fn checked_context(context: u64, show: Show) -> Result<usize, ToolError> {
         return Err(ToolError::invalid_input("context requires show: \"lines\""));
     }
     Ok(usize::try_from(context).unwrap_or_default())
-}
-
-pub(super) fn check_text(argument: &str, text: &str) -> Result<(), ToolError> {
-    if text.len() > MAX_PATTERN_BYTES {
-        return Err(ToolError::invalid_input(format!(
-            "{argument} must be at most {MAX_PATTERN_BYTES} bytes"
-        )));
-    }
-    if text.contains('\0') {
-        return Err(ToolError::invalid_input(format!(
-            "{argument} must not contain a NUL character"
-        )));
-    }
-    Ok(())
-}
-
-/// The error for a search path that cannot be opened.
-pub(super) fn not_opened(path: &ConfinedPath, failure: OpenFailure) -> ToolError {
-    let unable = format!("unable to access `{}`", shown(path.shown()));
-    match failure {
-        OpenFailure::Refused(error) => error,
-        OpenFailure::Io(error) => ToolError::io(unable, &error),
-        OpenFailure::NotAFile => ToolError::new(
-            ErrorCode::NotAFile,
-            format!("{unable}: neither a regular file nor a directory"),
-        ),
-    }
-}
-
-pub(super) fn shown(path: &Path) -> String {
-    escape::name(path.as_os_str()).into_owned()
 }

@@ -4,14 +4,15 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
+use super::search_page::{NOTHING, fit_paths, more_files_line, searched_line, total};
 use crate::facts::Facts;
 use crate::output::{Report, TextData};
 pub use crate::search::outcome::SkippedFiles;
 use crate::text::escape;
 use crate::text::matched_lines::{FileMatches, Groups, MatchData};
 use crate::text::newest_page::PageHit;
-use crate::text::number::{counted, grouped};
-use crate::text::reply_budget::{ReplyBudget, TextSize};
+use crate::text::number::counted;
+use crate::text::reply_budget::ReplyBudget;
 use crate::text::truncate;
 
 /// The result of `grep_files`: one page of files, newest first.
@@ -116,13 +117,6 @@ impl Report for GrepFilesReport {
     }
 }
 
-pub(super) const NOTHING: &str = "No matches found.";
-
-/// The last line of a page of files that another page follows.
-pub(super) fn more_files_line(files: usize, next_offset: u64) -> String {
-    format!("\nMore than {files} files match; next offset {next_offset}")
-}
-
 impl GrepFilesReport {
     /// How many matches or files are on the page.
     fn units(&self) -> usize {
@@ -135,8 +129,7 @@ impl GrepFilesReport {
 
     /// How many there are on all pages, if this is the last page.
     fn total(&self) -> Option<u64> {
-        let before = if self.success() { self.offset - 1 } else { 0 };
-        self.next_offset.is_none().then(|| before + self.units() as u64)
+        total(self.offset, self.units() as u64, self.next_offset)
     }
 
     fn write_absence(&self, out: &mut String) {
@@ -261,23 +254,6 @@ impl GrepFilesReport {
     }
 }
 
-/// Limits paths to what a reply can show, at least one. Returns how many bytes were removed.
-pub(super) fn fit_paths(files: &mut Vec<String>, budget: ReplyBudget) -> u64 {
-    // Two numbers and the words of the last line.
-    let room: TextSize = budget.beside(100, 1);
-    let mut used = 0;
-    let fitting = files.iter().take(room.lines).take_while(|file| {
-        used += file.len() + 1;
-        used <= room.bytes
-    });
-    let fitting = fitting.count().max(1);
-    let removed = files.drain(fitting.min(files.len())..).map(|file| file.len() as u64 + 1).sum();
-    if let Some(only) = files.first_mut().filter(|file| file.len() > room.bytes) {
-        *only = truncate::at_most(only, room.bytes).to_owned();
-    }
-    removed
-}
-
 impl FileCount {
     pub(super) fn new(hit: PageHit, top: &Path) -> Self {
         let below = Path::new(&hit.path).strip_prefix(top).unwrap_or(Path::new(&hit.path));
@@ -322,22 +298,6 @@ impl MatchPage {
         self.files.retain(|file| !file.matches.is_empty());
         self.files.len()
     }
-}
-
-/// The basis of an empty result: `[searched 5,310 files; skipped 12 binary, 3 unreadable]`.
-pub(super) fn searched_line(searched: u64, skipped: &SkippedFiles) -> String {
-    let SkippedFiles { binary, unreadable, ignored, not_utf8, line_too_long } = *skipped;
-    let parts = [
-        (binary, "binary"),
-        (unreadable, "unreadable"),
-        (ignored, "ignored"),
-        (not_utf8, "with names that are not UTF-8"),
-        (line_too_long, "only up to a line above 16 MiB"),
-    ];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<_> = parts.map(|(count, why)| format!("{} {why}", grouped(count))).collect();
-    let skipped = if parts.is_empty() { "" } else { "; skipped " };
-    format!("[searched {}{skipped}{}]", counted(searched, "file", "files"), parts.join(", "))
 }
 
 /// The `data` of pages of lines.

@@ -295,6 +295,7 @@ impl Listing<'_> {
             let read = descent.open(page.tree(), directory).and_then(|opened| {
                 self.read_sorted(opened.as_ref().unwrap_or(self.top), directory, above, page)
             });
+            let is_read = read.is_ok();
             let (names, rules) = match read {
                 Ok(read) => read,
                 Err(error) if directory.is_none() => return Err(unreadable(&error)),
@@ -313,7 +314,10 @@ impl Listing<'_> {
                     return Ok(());
                 }
             }
-            directory.into_iter().for_each(|id| page.complete(id));
+            // A directory that could not be read stays marked: it may have entries.
+            if is_read {
+                directory.into_iter().for_each(|id| page.complete(id));
+            }
         }
         Ok(())
     }

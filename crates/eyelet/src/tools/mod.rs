@@ -13,6 +13,7 @@ pub mod list_dir;
 pub mod read;
 mod read_image;
 mod read_text;
+mod search_page;
 mod text_page;
 
 pub use crate::images::region::Region;

@@ -18,12 +18,12 @@ use crate::error::{ErrorCode, Hint, ToolError};
 use crate::facts::Facts;
 use crate::fs::regular_file::RegularFile;
 use crate::fs::similar_file::similar_file;
+use crate::images::image_type;
 use crate::limits::Limit;
 use crate::output::{Attachment, Report};
 use crate::paths::confined_path::OpenFailure;
 use crate::text::binary_type;
 use crate::text::escape;
-use crate::text::image_type;
 use crate::text::line_page::{PagePart, PageRequest};
 use crate::tool::{Load, Tool, ToolDefinition};
 

@@ -2,15 +2,16 @@
 
 use serde::Serialize;
 
+use super::read_text::unreadable;
 use crate::context::TurnContext;
 use crate::error::{ErrorCode, ToolError};
 use crate::fs::regular_file::{CHUNK_BYTES, RegularFile};
 use crate::images::decode::{self, ImageFailure, MAX_DECODED_BYTES, MAX_PIXELS};
+use crate::images::image_type::ImageType;
 use crate::images::prepare::{MAX_SENT_BYTES, MAX_SIDE, PreparedImage, prepare};
 use crate::images::region::Region;
 use crate::limits::{Limit, TIME_LIMIT};
 use crate::text::escape;
-use crate::text::image_type::ImageType;
 use crate::text::reply_budget::ReplyBudget;
 use crate::text::truncate;
 
@@ -80,7 +81,8 @@ pub(super) fn read_image(
     turn: &TurnContext,
 ) -> Result<Image, ToolError> {
     let stop_check = turn.stop_check(TIME_LIMIT);
-    let _one_at_a_time = decode::one_at_a_time();
+    let _one_at_a_time =
+        decode::one_at_a_time(&stop_check).map_err(|stop| stop.error("read", &stop_check))?;
     let data = read_file(&path, file)?;
     let prepared = prepare(image, data, region, || stop_check.check());
     let shown = escape::text(&path);
@@ -109,10 +111,7 @@ fn read_file(path: &str, file: &RegularFile) -> Result<Vec<u8>, ToolError> {
         match file.read_at(data.len() as u64, &mut buffer) {
             Ok(Some(piece)) => data.extend_from_slice(piece),
             Ok(None) => return Ok(data),
-            Err(error) => {
-                let what = format_args!("path `{}` cannot be read", escape::text(path));
-                return Err(ToolError::io(what, &error));
-            }
+            Err(error) => return Err(unreadable(path, &error)),
         }
     }
     let limit = MAX_IMAGE_FILE_BYTES >> 20;

@@ -71,7 +71,16 @@ pub(super) fn read_text(
         Some(_) | None => None,
     };
     let PageLines { content, offset, lines_shown, lines_truncated, total_lines } = lines;
-    let withheld_bytes = file.size().unwrap_or(0).saturating_sub(content.len() as u64);
+    let is_whole = exact
+        && (offset, page.column) == (1, 1)
+        && (lines_shown, lines_truncated) == (total_lines, 0);
+    let withheld_bytes = match (&binary, file.size()) {
+        // The text form shows the first bytes instead of the content.
+        (Some(binary), Some(size)) => size.saturating_sub(binary.start.len() as u64),
+        // Decoded text can be longer or shorter than the bytes of the file.
+        (None, Some(size)) if !is_whole => size.saturating_sub(content.len() as u64),
+        (_, Some(_) | None) => 0,
+    };
     Ok(TextPage {
         path,
         content,

@@ -36,3 +36,28 @@ fn facts_are_the_numbers_of_the_page() {
     assert_eq!((nothing.range, nothing.found), (None, Some(0)));
     assert_eq!(facts("bash", json!({"command": "exit 3"})).exit_code, Some(3));
 }
+
+#[test]
+fn bytes_withheld_by_read_are_bytes_of_the_file() {
+    let tree = TempTree::new(r"text = one\ntwo\nthree\n");
+    tree.file("invalid", b"\xff\xff\n");
+    tree.file("utf16", b"\xff\xfea\0b\0\n\0");
+    tree.file("binary", [0; 4096]);
+    tree.file("small binary", [0; 100]);
+    let turn = TurnContext::new(tree.path(), SandboxPolicy::Full).unwrap();
+    for (arguments, withheld) in [
+        (json!({"path": "text"}), 0),
+        (json!({"path": "text", "offset": 2, "limit": 1}), 10),
+        (json!({"path": "text", "column": 2}), 3),
+        (json!({"path": "text", "tail": 1}), 8),
+        (json!({"path": "text", "tail": 9}), 0),
+        (json!({"path": "invalid"}), 0),
+        (json!({"path": "utf16"}), 0),
+        (json!({"path": "binary"}), 4096 - 512),
+        (json!({"path": "small binary"}), 0),
+    ] {
+        let call = ToolInvocation::new("read", arguments.to_string(), &turn);
+        let output = ToolRouter::new().call(&call).unwrap();
+        assert_eq!(output.withheld_bytes(), withheld, "{arguments}");
+    }
+}

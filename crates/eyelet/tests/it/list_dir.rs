@@ -217,10 +217,12 @@ fn an_unreadable_directory_is_a_system_error() {
 fn an_unreadable_subdirectory_is_listed_without_children() {
     let tree = TempTree::new("open/x\nshut/y");
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o000)).unwrap();
-    let listing = list(&tree, json!({}));
+    let (listing, reply) = (list(&tree, json!({})), reply(&tree, json!({})));
     std::fs::set_permissions(tree.path().join("shut"), Permissions::from_mode(0o700)).unwrap();
-    let child = if testkit::is_root() { "\n  y" } else { "" };
-    assert_eq!(listing, format!("Absolute path: /repo\nopen/\n  x\nshut/{child}"));
+    let (child, mark) = if testkit::is_root() { ("\n  y", "") } else { ("", " …") };
+    let start = "Absolute path: /repo\nopen/\n  x\nshut/";
+    assert_eq!(listing, format!("{start}{child}"));
+    assert_eq!(reply, format!("{start}{child}{mark}"));
 }
 
 #[test]

@@ -89,9 +89,9 @@ impl<'t> RuleLoader<'t> {
             for name in [RGIGNORE, IGNORE, GITIGNORE] {
                 own.add(name, self.open_above(&folder.join(name)));
             }
-            let git = self.git_above(&folder.join(GIT));
+            let git = git_above(&folder.join(GIT));
             own.exclude(self.open_exclude(folder, git, None));
-            own.starts_repository = git != Git::Nothing || self.exists_above(&folder.join(JJ));
+            own.starts_repository = git != Git::Nothing || exists_above(&folder.join(JJ));
             level.enter(Position::Outside, own.finish())
         })
     }
@@ -141,20 +141,6 @@ impl<'t> RuleLoader<'t> {
         match self.turn.confine(path.to_owned()) {
             Some(confined) => confined.open_regular().ok(),
             None => open_by_path(path),
-        }
-    }
-
-    fn exists_above(&self, path: &Path) -> bool {
-        rustix::fs::statat(CWD, path, rustix::fs::AtFlags::empty()).is_ok()
-    }
-
-    fn git_above(&self, path: &Path) -> Git {
-        match rustix::fs::statat(CWD, path, rustix::fs::AtFlags::empty()) {
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
-                Git::Pointer
-            }
-            Ok(_) => Git::Directory,
-            Err(_) => Git::Nothing,
         }
     }
 
@@ -247,6 +233,18 @@ impl<'p> RuleBuilder<'p> {
     fn finish(self) -> OwnRules {
         let RuleBuilder { files, starts_repository, cost, .. } = self;
         OwnRules { files, starts_repository, cost }
+    }
+}
+
+fn exists_above(path: &Path) -> bool {
+    rustix::fs::statat(CWD, path, rustix::fs::AtFlags::empty()).is_ok()
+}
+
+fn git_above(path: &Path) -> Git {
+    match rustix::fs::statat(CWD, path, rustix::fs::AtFlags::empty()) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Git::Pointer,
+        Ok(_) => Git::Directory,
+        Err(_) => Git::Nothing,
     }
 }
 
