@@ -172,7 +172,7 @@ fn idle_task(servers: &[McpServer], folder: &str, file: &str) -> Task {
     };
     Task {
         name: "memory of an idle server".into(),
-        check: Box::new(|| Ok("each server replied to its calls".into())),
+        check: Box::new(|| Ok("before the measurement, each server answered all calls".into())),
         unit: Unit::Count("MiB"),
         contenders: servers.iter().map(contender).collect(),
         // 15 MB.

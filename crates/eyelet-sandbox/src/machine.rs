@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::Tier;
 
-/// The sandbox features of a machine, as a supervisor found them.
+/// The sandbox features that a supervisor detected on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The release of the Linux kernel, such as `6.12.0`.

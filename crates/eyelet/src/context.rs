@@ -173,8 +173,8 @@ impl TurnContext {
         self
     }
 
-    /// Sets the background jobs of the session. Without this setting, `bash` refuses to start
-    /// background jobs.
+    /// Sets the list in which the calls of a session start and find background jobs. Without this
+    /// setting, `bash` refuses to start background jobs.
     #[must_use]
     pub fn with_jobs(mut self, jobs: Arc<Jobs>) -> Self {
         self.jobs = Some(jobs);
@@ -355,8 +355,9 @@ impl TurnContext {
         self.reply_budget
     }
 
-    /// Starts the time limit of a call. The returned check fails after `limit`, at the deadline, or
-    /// when the call is cancelled.
+    /// Starts the time limit of a call. A tool calls the returned check again and again while it works.
+    /// The check fails once `limit` has passed, the deadline of the call has passed, or the call is
+    /// cancelled.
     pub fn stop_check(&self, limit: Duration) -> StopCheck {
         StopCheck::new(limit, self.deadline, self.cancel.clone())
     }

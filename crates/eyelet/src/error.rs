@@ -86,8 +86,8 @@ impl Serialize for ErrorCode {
     }
 }
 
-/// Advice on how to make a failed call work. Only the host or its user can follow most hints; the
-/// model cannot.
+/// Advice on how to make a failed call work. Most hints are for the host or its user, who can change
+/// a setting; the model cannot.
 ///
 /// `Display` gives advice for library hosts and names no command-line flag. An interface with flags
 /// renders each hint itself and names its flags.

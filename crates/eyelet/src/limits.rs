@@ -110,12 +110,17 @@ pub const SERVER: &[Limit] = &[
         .beyond("fails with `busy`; retry later"),
     Limit::new("`jobs` calls that wait for a job", MAX_JOB_WAITS as u64, "calls")
         .beyond("fails with `busy`; retry without `wait_secs`"),
-    Limit::new("waiting calls of each kind, per session", MAX_QUEUE as u64, "calls").beyond(BUSY),
-    Limit::new("waiting calls of each kind, all sessions", MAX_QUEUE_OF_ALL as u64, "calls")
+    Limit::new("calls of one kind that a session can have waiting", MAX_QUEUE as u64, "calls")
         .beyond(BUSY),
+    Limit::new(
+        "calls of one kind that all sessions can have waiting",
+        MAX_QUEUE_OF_ALL as u64,
+        "calls",
+    )
+    .beyond(BUSY),
     Limit::new("sessions over HTTP", MAX_SESSIONS as u64, "sessions")
         .beyond("ends the session that was idle the longest"),
 ];
 
 const BUSY: &str = "fails with `busy`; retry later";
-const WAITS: &str = "further calls wait; other kinds of calls do not";
+const WAITS: &str = "further calls of these tools wait; calls of other tools do not";

@@ -19,9 +19,9 @@ const ALWAYS: &[&str] = &[
      The sandbox always blocks Unix sockets, so commands cannot use Docker, D-Bus, ssh-agent or X11.",
     "--deny hides a file from commands only if the file exists when the first command of a session runs. --deny and \
      the list of secrets hide paths, but not other hard links or other mounts of the same file.",
-    "Repositories created after the first command of a session, by a command or by you, are not protected \
-     in that session: running git in them, or in a repository that has them as submodules, can execute \
-     their hooks and config. HTTP requests without a session count as one session as long as the server runs.",
+    "A session protects only the git repositories that exist when its first command starts. In a repository created \
+     later, a command can write git hooks and git config, which run with your rights when you use git there, or in a \
+     repository that has it as a submodule. All HTTP requests without a session count as one session.",
     "If core.hooksPath, include.path or symlinks in .git/hooks place git hooks or config files inside the project, \
      commands can change these files. Commands can also change the `exec` lines that `git rebase --continue` runs.",
     "eyelet checks --memory four times a second, so a command can exceed the limit for a moment. Memory that no \

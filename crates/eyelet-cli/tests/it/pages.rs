@@ -114,7 +114,7 @@ fn limits_are_printed_as_a_table() {
         bash
           output shown for each of stdout and stderr                  51,200 bytes        truncated at a character boundary; saved in full to a file named in the reply
           default of `timeout_secs`                                   120 seconds         the command is killed; its output so far is returned, `timed_out` is true
-          maximum of `timeout_secs`                                   600 seconds         reduced to this value
+          maximum of `timeout_secs`                                   600 seconds         a larger value is reduced to this one
           run time of a background job                                86,400 seconds      the job is killed; its output stays available
           time until a call with `background` returns                 2 seconds           the command becomes a job
           length of `command`                                         131,071 bytes       fails with `too_large`; write the command to a file and run the file
@@ -122,16 +122,16 @@ fn limits_are_printed_as_a_table() {
           all saved output of a session                               1 GiB               the oldest files are removed
           age of output saved by the command line                     24 hours            removed when eyelet next runs
         jobs
-          maximum of `wait_secs`                                      600 seconds         reduced to this value
+          maximum of `wait_secs`                                      600 seconds         a larger value is reduced to this one
         the server
-          concurrent `bash` calls                                     8 calls             further calls wait; other kinds of calls do not
-          concurrent `list_dir`, `find_files` and `grep_files` calls  4 calls             further calls wait; other kinds of calls do not
-          concurrent `read` calls                                     32 calls            further calls wait; other kinds of calls do not
+          concurrent `bash` calls                                     8 calls             further calls of these tools wait; calls of other tools do not
+          concurrent `list_dir`, `find_files` and `grep_files` calls  4 calls             further calls of these tools wait; calls of other tools do not
+          concurrent `read` calls                                     32 calls            further calls of these tools wait; calls of other tools do not
           running jobs of a session                                   8 jobs              fails with `busy`; stop a job with `jobs`
           running jobs of all sessions                                64 jobs             fails with `busy`; retry later
           `jobs` calls that wait for a job                            64 calls            fails with `busy`; retry without `wait_secs`
-          waiting calls of each kind, per session                     128 calls           fails with `busy`; retry later
-          waiting calls of each kind, all sessions                    1,024 calls         fails with `busy`; retry later
+          calls of one kind that a session can have waiting           128 calls           fails with `busy`; retry later
+          calls of one kind that all sessions can have waiting        1,024 calls         fails with `busy`; retry later
           sessions over HTTP                                          256 sessions        ends the session that was idle the longest
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }

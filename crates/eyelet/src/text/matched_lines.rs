@@ -189,7 +189,7 @@ impl FileMatches {
     /// Returns a line that says how many matches are not shown, or `None` if all are shown.
     pub fn more_note(&self) -> Option<String> {
         let matches = counted(self.more, "more match", "more matches");
-        (self.more > 0).then(|| format!("… {matches} in this file; search it alone with path"))
+        (self.more > 0).then(|| format!("… {matches} in this file; to see them, set path to it"))
     }
 }
 

@@ -236,7 +236,7 @@ fn limits() -> Vec<Limit> {
         Limit::new("default of `timeout_secs`", DEFAULT_TIMEOUT_SECS, "seconds")
             .beyond("the command is killed; its output so far is returned, `timed_out` is true"),
         Limit::new("maximum of `timeout_secs`", MAX_TIMEOUT_SECS, "seconds")
-            .beyond("reduced to this value"),
+            .beyond("a larger value is reduced to this one"),
         Limit::new("run time of a background job", MAX_JOB_SECS, "seconds")
             .beyond("the job is killed; its output stays available"),
         Limit::new("time until a call with `background` returns", BACKGROUND_WAIT_SECS, "seconds")

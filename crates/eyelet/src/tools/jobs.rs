@@ -92,7 +92,7 @@ impl Tool for JobsTool {
         .with_counts("bytes printed")
         .with_limits(vec![
             Limit::new("maximum of `wait_secs`", MAX_WAIT_SECS, "seconds")
-                .beyond("reduced to this value"),
+                .beyond("a larger value is reduced to this one"),
         ])
     }
 

@@ -142,7 +142,7 @@ fn a_file_shows_its_first_20_matches_unless_it_is_the_path() {
         a
         19:x
         20:x
-        … 1,214 more matches in this file; search it alone with path
+        … 1,214 more matches in this file; to see them, set path to it
 
         b
         1:x"#]]
