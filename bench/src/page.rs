@@ -21,7 +21,8 @@ pub(crate) fn write(reports: &[Report], page: &Path) -> Result<()> {
 }
 
 fn replaced(page: &str, reports: &[Report]) -> Result<String> {
-    let (written, _) = page.split_once(MARK).ok_or("docs/benchmarks.md: the mark is missing")?;
+    let missing = "docs/benchmarks.md: the comment that starts the generated part is missing";
+    let (written, _) = page.split_once(MARK).ok_or(missing)?;
     Ok(format!("{written}{MARK}\n{}", results(reports)))
 }
 
@@ -55,8 +56,9 @@ fn results(reports: &[Report]) -> String {
 fn behind(reports: &[Report]) -> String {
     let mut text = String::from(
         "## Where eyelet is not ahead\n\nIn each of these results, the median of the peer is \
-         better than the median of eyelet. The worst ratio comes \
-         first.\n\n| benchmark | task | eyelet | peer | ratio |\n|---|---|---|---|---:|\n",
+         better than the median of eyelet. The ratio is the peer's number divided by eyelet's \
+         number; the worst ratio comes first.\n\n\
+         | benchmark | task | eyelet | peer | ratio |\n|---|---|---|---|---:|\n",
     );
     let mut rows = Vec::new();
     for report in reports {

@@ -102,8 +102,9 @@ impl Peers {
     pub(crate) fn required(&self, peer: &Peer) -> Result<String> {
         let words = self.words(peer).and_then(<[String]>::first).cloned();
         words.ok_or_else(|| {
-            let missing = self.missing.iter().find(|missing| missing.peer == peer.name);
-            format!("requires {}: {}", peer.name, missing.map_or("", |missing| &missing.reason))
+            let missing = self.missing.iter().find(|missing| missing.peer == missing_name(peer));
+            let reason = missing.map_or("", |missing| &missing.reason);
+            format!("cannot run without {}: {reason}", peer.name)
         })
     }
 
@@ -115,7 +116,7 @@ impl Peers {
 
     fn add_missing(&mut self, peer: &Peer, reason: String) {
         let reason = one_line(&reason);
-        let name = format!("{} {}", peer.name, peer.version);
+        let name = missing_name(peer);
         println!("== {name} is missing: {reason}");
         self.missing.push(Missing { peer: name, reason });
     }
@@ -127,6 +128,10 @@ impl Peers {
     pub(crate) fn versions(&self) -> impl Iterator<Item = String> {
         self.found.iter().map(|found| format!("{} {}", found.name, found.version))
     }
+}
+
+fn missing_name(peer: &Peer) -> String {
+    format!("{} {}", peer.name, peer.version)
 }
 
 impl Peer {

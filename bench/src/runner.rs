@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::contender::{Contender, Side};
 use crate::tables::one_line;
-use crate::target::{MEBIBYTE, Target, Verdict};
+use crate::target::{MEBIBYTE, Target, Verdict, number};
 
 /// Checks that the replies are equal.
 pub(crate) type Check = Box<dyn Fn() -> Result<String>>;
@@ -207,8 +207,8 @@ fn judge(target: Target, unit: &str, contenders: &[Summary], ratios: &[Ratio]) -
             .iter()
             .filter(|ratio| ratio.peer == of)
             .map(|ratio| Verdict {
-                what: format!("{}, time relative to {of}", ratio.ours),
-                measured: format!("{:.2}x", 1.0 / ratio.medians),
+                what: format!("{}, {} relative to {of}", ratio.ours, quantity(unit)),
+                measured: format!("{}x", number(1.0 / ratio.medians)),
                 target: format!("at most {times}x"),
                 reached: 1.0 / ratio.medians <= times,
             })
@@ -239,9 +239,9 @@ fn judge(target: Target, unit: &str, contenders: &[Summary], ratios: &[Ratio]) -
                 let ours = ours.peak_memory_bytes? as f64 / MEBIBYTE;
                 let peers = peers.peak_memory_bytes? as f64 / MEBIBYTE;
                 Some(Verdict {
-                    what: format!("{who}, peak memory"),
+                    what: format!("{who}, peak memory compared with {peer}"),
                     measured: format!("{ours:.1} MiB"),
-                    target: format!("at most {peers:.1} MiB ({peer})"),
+                    target: format!("at most {peers:.1} MiB"),
                     reached: ours <= peers,
                 })
             })
@@ -253,6 +253,11 @@ fn judge(target: Target, unit: &str, contenders: &[Summary], ratios: &[Ratio]) -
             })
             .collect(),
     }
+}
+
+/// What a number in `unit` measures.
+fn quantity(unit: &str) -> &str {
+    if unit == Unit::Milliseconds.name() { "time" } else { unit }
 }
 
 fn of<'t>(contenders: &'t [Summary], name: &str) -> impl Iterator<Item = &'t Summary> {

@@ -44,5 +44,5 @@ fn advisories(workspace: &Workspace) -> Result<(), String> {
         println!("not checked: the advisory database cannot be reached");
         return Ok(());
     }
-    Err("`cargo deny check advisories` found something".to_owned())
+    Err("`cargo deny check advisories` reports problems; see its output above".to_owned())
 }

@@ -147,7 +147,7 @@ fn sweep(stage: &Stage, scenario: &dyn Scenario, time: Duration) -> Result<usize
         if !complaints.is_empty() {
             bad += 1;
             println!(
-                "   {call} {error} {number}: {complaints:?}\n      {}",
+                "   with {error} from call {number} of {call}: {complaints:?}\n      reply: {}",
                 seen.stdout.trim_end()
             );
         }
@@ -266,7 +266,7 @@ impl Stage {
         if let Some(user) = self.user {
             run.gid(user).uid(user);
         }
-        let output = run.output().map_err(|error| format!("timeout: {error}"))?;
+        let output = run.output().map_err(|error| format!("cannot start `timeout`: {error}"))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let code = output.status.code().filter(|_| output.status.signal().is_none());
         Ok(Seen { code, stdout: text(&output.stdout), stderr: text(&output.stderr) })

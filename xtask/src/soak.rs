@@ -23,7 +23,7 @@ pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Result<(), String> {
                 let number = rest.next().and_then(|word| word.parse().ok());
                 minutes = number
                     .filter(|minutes| *minutes > 0)
-                    .ok_or("--minutes: expected a number of minutes")?;
+                    .ok_or("--minutes: expected a whole number of at least 1")?;
             }
             other => {
                 return Err(format!(
@@ -43,7 +43,7 @@ pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Result<(), String> {
     let name = if is_http { "soak-http.md" } else { "soak-stdio.md" };
     let file = runs_of_today(workspace)?.join(name);
     soak(workspace, &eyelet, is_http, minutes * 60, Some(&file))?;
-    println!("saved to {}", file.display());
+    println!("report saved to {}", file.display());
     Ok(())
 }
 
@@ -78,7 +78,7 @@ fn soak(
 /// The directory for results of this day.
 fn runs_of_today(workspace: &Workspace) -> Result<PathBuf, String> {
     let date = Command::new("date").args(["-u", "+%F"]).output();
-    let date = date.map_err(|error| format!("date: {error}"))?;
+    let date = date.map_err(|error| format!("cannot start `date`: {error}"))?;
     let folder =
         workspace.root.join("bench/runs").join(String::from_utf8_lossy(&date.stdout).trim());
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

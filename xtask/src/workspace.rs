@@ -16,7 +16,9 @@ impl Workspace {
         let start = match package {
             Some(package) => package,
             None => {
-                std::env::current_dir().map_err(|error| format!("working directory: {error}"))?
+                let current = std::env::current_dir();
+                current
+                    .map_err(|error| format!("cannot determine the working directory: {error}"))?
             }
         };
         let mut directories = start.ancestors();

@@ -29,27 +29,27 @@ pub(crate) const BENCH: Bench = Bench {
     peers: &[&DESKTOP_COMMANDER],
     needs_corpus: NeedsCorpus::No,
     notes: &[
-        "Programs marked `full` run the command under a supervisor without a sandbox. Programs \
-         marked `sandboxed` use the default policy of the server, `workspace-write`, in the first \
-         tier.",
+        "Programs marked `full` run the command without a sandbox. Programs marked `sandboxed` use \
+         the default policy of the server, `workspace-write`, in the first sandbox tier.",
+        "Programs marked `baseline` run `true` instead of the command of the task. The memory \
+         targets compare eyelet's peak memory with the peak memory of this baseline.",
         "If the output is 4 GiB, eyelet saves the first 256 MiB to a file and counts all bytes and \
          lines. `cat > /dev/null` neither saves nor counts anything; `wc -l` only counts lines.",
-        "eyelet and the peer save the output in the same directory. The benchmark deletes these \
-         files before each run, outside the timed part.",
+        "eyelet and `cat > file` save the output in the same directory. Before each run, outside \
+         the timed part, the benchmark deletes the saved files.",
         "`desktop-commander` runs commands in `bash` without a sandbox. The benchmark starts this \
          server without a network.",
-        "Each sample of `true`, and each sample of a start from a process of 1 GiB, is the median \
-         of 25 consecutive runs.",
-        "A start from a process of 1 GiB is the time until the calling process, which has 1 GiB of \
-         resident memory, can continue. The peer uses `fork`, as the standard library of Rust does \
-         if code must run before exec.",
+        "In the tasks that run or start `true`, each sample is the median of 25 consecutive runs.",
+        "In the task that starts `true` from a process with 1 GiB of memory, the time ends when \
+         this process can continue. The peer, `fork and exec`, is the standard library of Rust, \
+         which uses `fork` if code must run before `exec`.",
     ],
     tasks,
 };
 
 const FULL: &str = "eyelet call bash, full";
 const SANDBOXED: &str = "eyelet call bash, sandboxed";
-const IDLE: &str = "eyelet call bash, `true`";
+const IDLE: &str = "eyelet call bash, baseline";
 const LIBRARY: &str = "eyelet library, sandboxed";
 const SERVER: &str = "eyelet mcp, sandboxed";
 const DRAIN: &str = "cat > /dev/null";
@@ -195,7 +195,7 @@ impl Directories {
 
 fn draining(directories: &Directories, what: &str, command: &str) -> Task {
     Task {
-        name: format!("4 GiB of {what}"),
+        name: format!("print 4 GiB of {what}"),
         unit: Unit::Milliseconds,
         check: directories.counts(command, MANY),
         contenders: vec![
@@ -227,7 +227,7 @@ fn over_mcp(directories: &Directories, what: &str, command: &str, lines: &str) -
         answer.contains(&counts).then(|| format!("eyelet reports {counts}")).ok_or(answer)
     };
     Task {
-        name: format!("4 GiB of {what}, MCP server"),
+        name: format!("print 4 GiB of {what}, over MCP"),
         unit: Unit::Milliseconds,
         check: Box::new(check),
         contenders: vec![
@@ -256,7 +256,7 @@ fn saving(directories: &Directories) -> Task {
     };
     let copy = directories.temp.join("copy");
     Task {
-        name: "200 MiB, saved to a file".into(),
+        name: "save 200 MiB of output to a file".into(),
         unit: Unit::Milliseconds,
         check: Box::new(check),
         contenders: vec![
@@ -287,7 +287,7 @@ fn call_task(directories: &Directories, setup: &Setup) -> Result<Task> {
     ];
     contenders.extend(other_servers(setup, &directories.workspace)?);
     Ok(Task {
-        name: "call of `true`".into(),
+        name: "run `true`".into(),
         unit: Unit::Milliseconds,
         check: Box::new(check),
         contenders,
@@ -324,7 +324,7 @@ fn other_servers(setup: &Setup, folder: &str) -> Result<Vec<Contender>> {
 /// The same call by `eyelet call`, including the start of the process.
 fn process_task(directories: &Directories) -> Task {
     Task {
-        name: "call of `true`, including process start".into(),
+        name: "run `true`, including the start of eyelet".into(),
         unit: Unit::Milliseconds,
         check: Box::new(|| Ok("no check before timing; each run checks the exit code".into())),
         contenders: vec![

@@ -42,6 +42,10 @@ pub(crate) const BENCH: Bench = Bench {
         "The benchmark counts tokens with `o200k_base` in the text that the model receives. Tool \
          definitions consist of the name, description and input schema of all tools as JSON; \
          different servers offer different tools.",
+        "In the task that reads source files, the benchmark divides the number of tokens in the \
+         reply by the number of tokens in the file. 1.00: the reply adds no tokens to the content \
+         of the file. If a reply contains only the first part of a file, the benchmark counts only \
+         the tokens of this part.",
     ],
     tasks,
 };
@@ -115,7 +119,7 @@ fn call_task(
     }
     Ok(Task {
         name: name.into(),
-        check: Box::new(|| Ok("each server returns what the file system has".into())),
+        check: Box::new(|| Ok("the reply of each measured server matches the file system".into())),
         unit: Unit::Milliseconds,
         contenders,
         targets: vec![

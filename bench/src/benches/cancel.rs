@@ -12,7 +12,7 @@ use crate::contender::{Contender, Side};
 use crate::runner::{Task, Unit};
 use crate::target::Target;
 
-const STOP: &str = "eyelet library, cancel to reply";
+const STOP: &str = "eyelet library";
 /// Long enough for all workers to start, and shorter than each of the searches.
 const BEFORE: Duration = Duration::from_millis(100);
 

@@ -21,16 +21,16 @@ pub(crate) const BENCH: Bench = Bench {
     peers: &[],
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
-        "`find -maxdepth` prints all entries, unsorted and without pages.",
+        "A page has 25 entries. `find -maxdepth` prints all entries, unsorted and without pages.",
         "`collect-all` gets the same page with a simple method: it walks the whole tree breadth \
          first, sorts each directory, then takes the page. `collect-all` is part of this benchmark \
          and uses only the standard library of Rust.",
         "`eyelet library` makes the same call through the library's router and renders text \
-         instead of JSON. Its heap is warm from earlier rounds, and its time does not include the \
-         start of a process.",
-        "In one flat directory, the first page by name requires reading all names, so no page can be \
-         faster than reading the directory.",
-        "A full listing must fit in the reply limit of 32 MiB.",
+         instead of JSON. This call reuses memory of earlier rounds, and its time does not include \
+         the start of a process.",
+        "eyelet sorts the entries by name. To find the first page of one directory, eyelet must \
+         read all names in this directory.",
+        "The full listing is a single reply. The largest reply that eyelet returns has 32 MiB.",
     ],
     tasks,
 };

@@ -92,7 +92,7 @@ impl Setup {
 
 /// Fails unless both results are equal.
 fn equal<T: PartialEq>(what: &str, ours: &T, peers: &T) -> Result<()> {
-    if ours == peers { Ok(()) } else { Err(format!("{what}: differs from the expected result")) }
+    if ours == peers { Ok(()) } else { Err(format!("{what} differs from the expected result")) }
 }
 
 pub(crate) fn text(path: PathBuf) -> Result<String> {

@@ -53,9 +53,9 @@ pub(super) fn task() -> Result<Task> {
         Ok(time)
     };
     Ok(Task {
-        name: "start from a process of 1 GiB".into(),
+        name: "start `true` from a process with 1 GiB of memory".into(),
         unit: Unit::Milliseconds,
-        check: Box::new(|| Ok("no check; both start one process".into())),
+        check: Box::new(|| Ok("no check; both programs start `/bin/true`".into())),
         contenders: vec![
             Contender::timed(START, Side::Ours, start).repeated(REPEATS),
             Contender::timed(FORK, Side::Peer, fork).repeated(REPEATS),

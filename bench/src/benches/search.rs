@@ -34,32 +34,41 @@ pub(crate) const BENCH: Bench = Bench {
     ],
     needs_corpus: NeedsCorpus::Yes,
     notes: &[
+        "Tasks whose name begins with `files` list the files that match a pattern: \
+         `qqzz_nowhere_in_it` (no match), `include` (common pattern), `[A-Z]+_RESUME` (rare \
+         pattern), `[0-9a-f]{40}`, `\\p{Greek}`, `\\w{60,}` (long words), `(?i)torvalds` (word in \
+         any case), `ERROR` (project of 50 files) or `acpi`. Tasks whose name begins with `lines` \
+         list the lines that match `[A-Z]+_RESUME\\(` (rare pattern) or `include` (common \
+         pattern).",
         "`rg` and `fd` are release builds from crates.io, and `ugrep` is from the package of \
          Debian. These programs print all matching files or lines; eyelet returns a page, newest \
          first.",
-        "`rg --sortr` uses one thread by design. `rg -l` and `ugrep -l` use all cores and do not sort.",
+        "`rg --sortr` uses one thread by design. `rg -l` and `ugrep -l` use all cores and do not \
+         sort.",
         "A flag makes `ugrep` skip directories named `tags`: an ignore rule of the corpus excludes \
          these directories, but `--ignore-files` of this `ugrep` version does not apply the rule.",
         "Before timing, the benchmark compares the pages for each test pattern with the output of \
-         `rg --sortr`, at limits 1, 100 and 2000, with and without a glob. It compares files with \
-         the same modification time in path order, because rg does not define their order.",
+         `rg --sortr`, at limits 1, 100 and 2000, with and without a glob. If files have the same \
+         modification time, the benchmark sorts them by path, because rg does not define their \
+         order.",
         "In the same way, the benchmark compares pages of lines and of `find_files` with the \
          output of `rg`. eyelet shows at most 20 matching lines of each file.",
-        "The benchmark counts the tokens that each method needs to find all lines with the \
-         symbols, with the vocabulary `o200k_base` and replies of at most 20,000 bytes. The \
-         methods are: `grep_files` with lines, following `next offset` and `more matches`; \
-         `grep_files` with paths, then `read` up to the last use in each file; the whole output of \
-         `rg -n`; the searches of other MCP servers; and the reference MCP server for files. The \
-         reference server cannot search contents, so the benchmark reads only the matching files, \
-         as if the model already knew their paths.",
+        "In the task that counts tokens, each method must find all lines in the directory `kernel` \
+         that use one of 20 functions. Each reply of eyelet has at most 20,000 bytes. `eyelet \
+         grep_files, lines` requests all pages, and all lines of files with more than 20 matches. \
+         `eyelet grep_files, then read` lists the matching files, and reads each file up to the \
+         last match. `rg -n` prints all matching lines. Of the other MCP servers, only \
+         `server-filesystem` cannot search contents; this server reads the matching files, as if \
+         the model already knew their paths.",
         mcp_servers::NOTE,
         "The time of a search over MCP ends when all results have arrived. `desktop-commander` \
          searches in the background, so the client requests the results again and again until they \
-         are complete. A model would pause between these requests, but the client does not. \
-         `server-filesystem` cannot search contents.",
-        "`cancel to reply` is the time that a library call takes to return after it is cancelled. The \
-         benchmark cancels each call after 100 ms. A deadline stops a call at the same points in \
-         the code as a cancel.",
+         are complete. A model would pause between these requests, but the client does not. The \
+         servers find lines that match `FIXME.*locking`, and files that match `**/*thermal*.h`.",
+        "The time to stop a cancelled search begins when the benchmark cancels the search, and \
+         ends when the library call returns. The benchmark cancels each search after 100 ms. The \
+         slow pattern is `(?:\\pL|\\d|-){200}Q`; the other searches use `qqzz_nowhere_in_it`. A \
+         deadline stops a search at the same points in the code as a cancel.",
     ],
     tasks,
 };
@@ -190,11 +199,19 @@ fn tasks(setup: &Setup) -> Result<Vec<Task>> {
         task("files, word in any case", &corpus, "(?i)torvalds", 100, 1.0, 1.0),
         task("files, project of 50 files", &project, "ERROR", 100, 1.0, 1.0),
         task("files, project of 50 files, no match", &project, NOWHERE, 100, 1.0, 1.0),
-        cancel::task("cancel, no match", Path::new(&corpus), NOWHERE),
-        cancel::task("cancel, many automaton states", Path::new(&corpus), COSTLY),
-        cancel::task("cancel, one line of 1 GiB", &setup.fixtures.long_line()?, NOWHERE),
         cancel::task(
-            "cancel, many automaton states, one line of 1 GiB",
+            "time to stop a cancelled search, pattern without matches",
+            Path::new(&corpus),
+            NOWHERE,
+        ),
+        cancel::task("time to stop a cancelled search, slow pattern", Path::new(&corpus), COSTLY),
+        cancel::task(
+            "time to stop a cancelled search, one line of 1 GiB",
+            &setup.fixtures.long_line()?,
+            NOWHERE,
+        ),
+        cancel::task(
+            "time to stop a cancelled search, slow pattern, one line of 1 GiB",
             &setup.fixtures.long_line()?,
             COSTLY,
         ),
@@ -221,7 +238,7 @@ fn by_ugrep(ugrep: &[String], rg: &str, pattern: &str, folder: &str) -> Contende
         .map(str::to_owned)
         .collect();
     let (rg, asked) = ([rg, "-l", pattern, folder].map(str::to_owned), words.clone());
-    let same = move || equal("the files", &sorted_lines(&asked)?, &sorted_lines(&rg)?);
+    let same = move || equal("the list of files", &sorted_lines(&asked)?, &sorted_lines(&rg)?);
     Contender::process(BY_UGREP, Side::Peer, words).may_find_nothing().if_answers(same)
 }
 

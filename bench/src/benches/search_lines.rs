@@ -81,7 +81,7 @@ fn by_ugrep(ugrep: &[String], rg: &str, pattern: &str, folder: &str) -> Contende
         .map(str::to_owned)
         .collect();
     let (rg, asked) = ([rg, "-n", pattern, folder].map(str::to_owned), words.clone());
-    let same = move || equal("the lines", &sorted_lines(&asked)?, &sorted_lines(&rg)?);
+    let same = move || equal("the list of lines", &sorted_lines(&asked)?, &sorted_lines(&rg)?);
     Contender::process(BY_UGREP, Side::Peer, words).if_answers(same)
 }
 
@@ -99,7 +99,7 @@ fn find_task(setup: &Setup, corpus: &str) -> Result<Task> {
     ];
     contenders.extend(setup.peers.words(&FD).map(|fd| by_fd(fd, &rg, &folder)));
     Ok(Task {
-        name: "find_files **/*.c, limit 100".to_owned(),
+        name: "find_files `**/*.c`, limit 100".to_owned(),
         check,
         unit: Unit::Milliseconds,
         contenders,
@@ -115,7 +115,7 @@ fn by_fd(fd: &[String], rg: &str, folder: &str) -> Contender {
         fd.iter().cloned().chain(["-t", "f", "-e", "c", ".", folder].map(str::to_owned)).collect();
     let rg = [rg, "--files", "-g", "**/*.c", folder].map(str::to_owned);
     let asked = words.clone();
-    let same = move || equal("the files", &sorted_lines(&asked)?, &sorted_lines(&rg)?);
+    let same = move || equal("the list of files", &sorted_lines(&asked)?, &sorted_lines(&rg)?);
     Contender::process(BY_FD, Side::Peer, words).if_answers(same)
 }
 
@@ -165,8 +165,11 @@ fn same_lines(rg: &str, folder: &str, pattern: &str) -> Result<String> {
     let ours = page.files.iter().flat_map(|file| {
         file.matches.iter().map(|found| (file.path.clone(), found.line.to_string()))
     });
-    equal("the lines", &ours.collect(), &expected)?;
-    Ok(format!("{total} lines match; the first {} are those of rg", expected.len()))
+    equal("the list of lines", &ours.collect(), &expected)?;
+    Ok(format!(
+        "{total} lines match; the {} lines on the first page are those of rg",
+        expected.len()
+    ))
 }
 
 fn same_files(rg: &str, folder: &str) -> Result<String> {
@@ -178,6 +181,6 @@ fn same_files(rg: &str, folder: &str) -> Result<String> {
     let expected = dated.iter().take(LIMIT).map(|(_, path)| path.clone()).collect();
     let report = FindFiles.run(FindFilesArgs::new("**/*.c"), &turn(folder)?);
     let report = report.map_err(|error| error.to_string())?;
-    equal("the files", &report.files, &expected)?;
+    equal("the list of files", &report.files, &expected)?;
     Ok(format!("{} files match; the first {LIMIT} are those of rg", dated.len()))
 }

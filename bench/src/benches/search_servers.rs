@@ -33,8 +33,8 @@ pub(super) fn tasks(setup: &Setup, corpus: &str) -> Result<Vec<Task>> {
         .collect();
     let files: BTreeSet<_> = printed(&["--files", "-g", GLOB])?.into_iter().collect();
     let checked = [
-        format!("each server returns the {} lines that rg prints", lines.len()),
-        format!("each server returns the {} paths that rg prints", files.len()),
+        format!("each measured server returns the {} lines that rg prints", lines.len()),
+        format!("each measured server returns the {} paths that rg prints", files.len()),
     ];
     let (top, here) = (corpus.to_owned(), corpus.to_owned());
     let [lines_checked, files_checked] = checked;
@@ -44,14 +44,14 @@ pub(super) fn tasks(setup: &Setup, corpus: &str) -> Result<Vec<Task>> {
             lines_checked,
             &servers,
             |server| server.search(PATTERN, corpus),
-            move |server, replies| equal("the lines", &server.lines(replies, &top), &lines),
+            move |server, replies| equal("the set of lines", &server.lines(replies, &top), &lines),
         )?,
         task(
             "over MCP: find files by name",
             files_checked,
             &servers,
             |server| Some(server.find(GLOB, corpus)),
-            move |server, replies| equal("the files", &server.paths(replies, &here), &files),
+            move |server, replies| equal("the set of files", &server.paths(replies, &here), &files),
         )?,
     ])
 }

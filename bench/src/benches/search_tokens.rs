@@ -104,7 +104,7 @@ pub(super) fn task(setup: &Setup, corpus: &str) -> Result<Task> {
     }
     Ok(Task {
         name: "tokens to locate the uses of 20 symbols".to_owned(),
-        check: Box::new(|| Ok("all lines with the symbols are found in each way".into())),
+        check: Box::new(|| Ok("each measured method finds all lines that use the symbols".into())),
         unit: Unit::Count("tokens"),
         contenders,
         targets: [READ, RAW, SERVER_FILESYSTEM.name]

@@ -157,7 +157,7 @@ fn list_task(
         }));
     }
     let names: Vec<_> = trees.iter().filter_map(|tree| tree.rsplit('/').next()).collect();
-    let checked = format!("the trees are {}", names.join(", "));
+    let checked = format!("each reply lists entries; the trees are {}", names.join(", "));
     Ok(Task {
         name: name.into(),
         check: Box::new(move || Ok(checked.clone())),
@@ -189,7 +189,7 @@ fn read_task(setup: &Setup, counter: &Counter, sources: &Path) -> Result<Task> {
                 if body.is_empty() || !raw.starts_with(body) {
                     return Err(format!("the reply does not match the text of {path}"));
                 }
-                Ok(tokens(&counter, &text) / tokens(&counter, body) * 1000.0)
+                Ok(tokens(&counter, &text) / tokens(&counter, body))
             };
             calls.iter().map(overhead).collect()
         }));
@@ -198,9 +198,9 @@ fn read_task(setup: &Setup, counter: &Counter, sources: &Path) -> Result<Task> {
     Ok(Task {
         name: "read source files larger than 2 KiB".into(),
         check: Box::new(move || Ok(checked.clone())),
-        unit: Unit::Count("tokens per 1000 of the file"),
+        unit: Unit::Count("tokens in the reply per token in the file"),
         contenders,
-        targets: vec![Target::Within { who: EYELET, most: 1010.0 }],
+        targets: vec![Target::Within { who: EYELET, most: 1.01 }],
     })
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn advice(program: &Path) -> Vec<String> {
     let copy = format!(
         "AppArmor restricts user namespaces. The AppArmor profile for eyelet applies only to a program in /usr/bin \
          or /usr/local/bin, so install eyelet there: `sudo install '{program}' /usr/local/bin/eyelet`. Then run \
-         `eyelet setup` again for your clients."
+         `eyelet setup CLIENT --write` again for each of your clients."
     );
     let lines = PROFILE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let lines: Vec<_> = lines.map(|line| format!("'{line}'")).collect();

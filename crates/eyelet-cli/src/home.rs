@@ -14,7 +14,10 @@ pub(crate) struct Home {
 impl Home {
     pub(crate) fn find() -> Result<Self, Failure> {
         let path = absolute_variable("HOME").ok_or_else(|| {
-            Failure::usage("cannot locate the user config: HOME is not an absolute path")
+            Failure::usage(
+                "cannot locate the user's config files: HOME is not set or not an absolute path; set HOME to your home \
+                 directory",
+            )
         })?;
         Ok(Home { path })
     }

@@ -20,7 +20,9 @@ pub fn hint_text(hint: &Hint) -> String {
             "allow namespaces: `eyelet doctor` says how, for example with eyelet's AppArmor profile"
         }
         Hint::RaiseReplyLimit => "list a subdirectory, or restart with a larger --reply-bytes",
-        Hint::InstallRipgrep => "install ripgrep on PATH, or restart with --search-engine embedded",
+        Hint::InstallRipgrep => {
+            "install ripgrep in a directory on PATH, or restart with --search-engine embedded"
+        }
         Hint::Allow(permissions) => {
             let flags: Vec<_> = permissions.iter().filter_map(flag).collect();
             return format!("allow with {}", flags.join(", "));

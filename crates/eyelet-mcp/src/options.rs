@@ -20,10 +20,11 @@ pub struct Options {
     pub roots: Vec<Arc<Root>>,
     /// The root of a session if neither the operator nor the client chooses a root.
     pub default_root: Option<Arc<Root>>,
-    /// The deny globs in the deny list of `turn`. The server also applies the relative globs below
-    /// the client's roots.
+    /// The globs that the deny list of `turn` contains. The server applies the relative globs also
+    /// below the roots that the client sends.
     pub denied_globs: Vec<String>,
-    /// Whether the roots confine the tools that take a path.
+    /// Which paths `list_dir`, `find_files`, `grep_files` and `read` can open: only paths in the
+    /// roots, or all paths.
     pub path_scope: PathScope,
     /// The origin of the working directory: the user set it, or the process inherited it.
     pub working_directory: WorkingDirectory,
@@ -31,7 +32,7 @@ pub struct Options {
     pub reply: ReplyForm,
     /// The maximum size of a text reply in bytes. If it is `None`, the limit depends on the client.
     pub reply_bytes: Option<usize>,
-    /// The file to which the server records calls. `None` records nothing.
+    /// The file to which the server records calls. If it is `None`, the server records no calls.
     pub record: Option<Record>,
 }
 

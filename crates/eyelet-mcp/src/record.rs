@@ -160,7 +160,7 @@ impl Record {
         let unsuitable = |message| io::Error::new(ErrorKind::InvalidInput, message);
         let file =
             options.open(&self.path).map_err(|error| match Errno::from_io_error(&error) {
-                Some(Errno::LOOP) => unsuitable("it is a symlink; use the file itself"),
+                Some(Errno::LOOP) => unsuitable("it is a symlink; use the path of its target"),
                 // A pipe that nobody reads.
                 Some(Errno::NXIO) => unsuitable(NOT_REGULAR),
                 Some(_) | None => error,
@@ -170,7 +170,7 @@ impl Record {
             return Err(unsuitable(NOT_REGULAR));
         }
         if metadata.mode() & 0o077 != 0 {
-            let message = "other users can access it; run `chmod 600` on it";
+            let message = "other users can access the file; run `chmod 600` on it";
             return Err(io::Error::new(ErrorKind::PermissionDenied, message));
         }
         Ok(file)

@@ -73,7 +73,7 @@ fn a_record_must_be_a_private_regular_file() {
     refused(tree.path());
     refused(&tree.path().join("none/calls"));
     std::os::unix::fs::symlink(tree.path().join("target"), tree.path().join("link")).unwrap();
-    assert_eq!(refused(&tree.path().join("link")), "it is a symlink; use the file itself");
+    assert_eq!(refused(&tree.path().join("link")), "it is a symlink; use the path of its target");
     assert!(!tree.path().join("target").exists());
 }
 

@@ -35,7 +35,7 @@ impl Token {
     pub fn from_file(path: &Path) -> io::Result<Token> {
         let file = std::fs::File::open(path)?;
         if file.metadata()?.mode() & 0o077 != 0 {
-            let message = "other users can access it; run `chmod 600` on it";
+            let message = "other users can access the file; run `chmod 600` on it";
             return Err(io::Error::new(ErrorKind::PermissionDenied, message));
         }
         let mut text = String::new();

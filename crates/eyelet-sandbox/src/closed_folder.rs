@@ -46,8 +46,8 @@ pub fn is_refused<T>(result: &io::Result<T>) -> bool {
     result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// Returns whether a search that gets this error may have missed files. Returns false if no file
-/// exists there, or if commands of this user cannot access the place either.
+/// Returns whether a search that gets this error may have missed files. Returns false if the error
+/// means that the file does not exist, or that commands of this user cannot access it either.
 pub fn is_unexpected(error: &io::Error) -> bool {
     const EXPECTED: [Errno; 8] = [
         Errno::ACCESS,
@@ -72,8 +72,8 @@ pub fn search_failed(at: impl Display, error: impl Display) -> String {
 /// Returns the message with which eyelet refuses commands because a search cannot enter a folder.
 pub fn cannot_search(closed: impl Display) -> String {
     format!(
-        "cannot search {closed} for repositories and denied files: its owner may not read or enter it; \
-         run `chmod u+rwx` on it or remove it"
+        "cannot search {closed} for repositories and denied files: its owner has no permission to \
+         read or enter it; run `chmod u+rwx` on it or remove it"
     )
 }
 

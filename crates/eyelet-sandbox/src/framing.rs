@@ -63,5 +63,6 @@ pub(crate) fn send_all(socket: &UnixStream, mut bytes: &[u8]) -> rustix::io::Res
 }
 
 fn too_long() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the message is too long")
+    let reason = "the message between eyelet and its supervisor is too long";
+    io::Error::new(io::ErrorKind::InvalidData, reason)
 }

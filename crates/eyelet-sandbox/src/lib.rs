@@ -1,5 +1,5 @@
-//! Runs one command, kills every process it started when the call ends, and sandboxes it if the policy
-//! requires that.
+//! Runs a command, in a sandbox if the policy requires one, and kills every process of the command
+//! when the call ends.
 //!
 //! # Layout
 //!
@@ -16,11 +16,11 @@
 //!   `landlock.rs`, `seccomp.rs`, `privileges.rs`).
 //! - `linux/protection/` records protected paths, such as the config and hooks of git repositories, and restores
 //!   them.
-//! - `linux/memory.rs` watches the memory of the command, `linux/forks.rs` its forks.
+//! - `linux/memory.rs` watches the memory of the command, and `linux/forks.rs` watches its forks.
 //! - `linked_worktree.rs` decides whether commands may write to the repository of a worktree.
-//! - `machine.rs` describes what a machine can enforce.
+//! - `machine.rs` lists the sandbox features of a machine.
 //!
-//! A program that uses this crate begins its `main` with [`run_if_supervisor`].
+//! A program that uses this crate must begin its `main` with [`run_if_supervisor`].
 
 mod closed_folder;
 mod framing;

@@ -19,7 +19,7 @@ pub struct Machine {
     pub landlock_abi: i32,
     /// Whether system calls can be filtered with seccomp.
     pub has_seccomp: bool,
-    /// Whether the kernel can limit the processes of each sandbox separately.
+    /// Whether the kernel can limit the number of processes of each sandbox separately.
     pub has_own_pid_limit: bool,
 }
 
@@ -67,7 +67,7 @@ impl Machine {
                     gap(what, true, advice);
                 }
                 if self.is_root && !self.has_own_pid_limit {
-                    let what = "the number of processes is not limited: a fork bomb runs until its command is killed";
+                    let what = "the number of processes is not limited: a fork bomb runs until eyelet kills the command";
                     gap(what, true, LIMIT_FORKS);
                 }
             }
@@ -80,7 +80,7 @@ impl Machine {
                     gap(what, true, BLOCK_SIGNALS);
                 }
                 if self.is_root {
-                    let what = "the number of processes of root is not limited: a fork bomb runs until its command is killed";
+                    let what = "the number of processes of root is not limited: a fork bomb runs until eyelet kills the command";
                     gap(what, true, if self.has_own_pid_limit { NOT_AS_ROOT } else { LIMIT_FORKS });
                 }
             }

@@ -24,8 +24,8 @@ pub enum Message {
     ConnectionsRefused(u64),
     /// The supervisor restored these protected paths while the command was running.
     Restored(Vec<Reverted>),
-    /// All processes of the command are gone. The list has all protected paths that were restored,
-    /// including those of earlier messages.
+    /// All processes of the command are gone. The list contains all protected paths that the
+    /// supervisor restored, including those of earlier messages.
     Gone(Vec<Reverted>),
     /// The session's network namespace was created. The message carries these handles: the
     /// namespace, the user namespace that owns it if there is one, and the sockets that listen in
@@ -43,7 +43,8 @@ pub enum Message {
 pub enum KillReason {
     /// This command, or another command on the same root, kept changing this protected path.
     KeptChanging(RawPath),
-    /// The supervisor failed to watch or restore the protected paths, with this error.
+    /// The supervisor failed to watch or restore the protected paths, or to hide the denied paths,
+    /// with this error.
     Unprotected(String),
     /// The command exceeded the memory limit of this many bytes.
     MemoryLimit(u64),

@@ -15,7 +15,8 @@ use rustix::io::Errno;
 /// Directories below this depth are moved to the top first.
 const MAX_DEPTH: usize = 30;
 
-/// Removes a file or a whole directory, including directories that their owner may not write to.
+/// Removes a file or a whole directory, including directories to which their owner has no write
+/// permission.
 pub fn remove_all(path: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -49,8 +49,7 @@ pub enum Strictness {
     #[default]
     Ordinary,
     /// Commands can read only the system directories and the roots. The supervisor refuses commands
-    /// if the machine has a gap that
-    /// [`Gap::is_refused_by_strict`](crate::Gap::is_refused_by_strict) marks.
+    /// if the machine has a [`Gap`](crate::Gap) whose field `is_refused_by_strict` is true.
     Strict,
 }
 
@@ -64,7 +63,7 @@ pub enum Tier {
     Landlock,
 }
 
-/// The tier in which a command runs.
+/// The choice of the tier in which a command runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TierChoice {
     /// The best tier that the system allows.
@@ -120,7 +119,7 @@ impl FromStr for TierChoice {
     }
 }
 
-/// A directory, identified by its path and by its inode at the time of the check.
+/// A directory. The inode number shows whether another directory has replaced it at its path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The path, absolute and without symlinks.
@@ -168,8 +167,8 @@ pub struct SandboxRequest {
     /// Linked worktrees in the roots whose main repository is outside the roots. The command can
     /// write the files of the main repository that git has to change.
     pub worktrees: Vec<LinkedWorktree>,
-    /// Directories outside the roots to which the command can also write. They contain no protected
-    /// paths.
+    /// Directories outside the roots to which the command can also write. The supervisor does not
+    /// protect any paths in these directories.
     pub caches: Vec<Place>,
     /// The session's private temp directory.
     pub private_temp: Option<Place>,
@@ -180,7 +179,8 @@ pub struct SandboxRequest {
     pub spill: Option<Place>,
     /// Denied files and directories, as absolute paths.
     pub hidden: Vec<RawPath>,
-    /// Whether the host denies paths by glob. The second tier cannot enforce globs.
+    /// Whether the host denies paths by glob. If so, the supervisor refuses commands in the second
+    /// tier, because it cannot enforce globs.
     pub denies_globs: bool,
     /// Protected paths, relative to the top of each root and of each work tree. The command cannot change or create
     /// them.
@@ -194,7 +194,9 @@ pub struct SandboxRequest {
     /// The addresses on the session's loopback interface at which the caller listens. This requires
     /// [`Network::Off`] and the first tier. An IPv6 address is skipped if the system has no IPv6.
     pub listen: Vec<SocketAddr>,
-    /// The program to run. If it is `None`, the supervisor examines the machine instead.
+    /// The program to run. If it is `None`, the supervisor runs no program. Instead, the supervisor
+    /// checks which sandbox features the machine supports, and reports the result as
+    /// [`Machine`](crate::Machine).
     pub program: Option<Program>,
 }
 
@@ -266,8 +268,12 @@ impl<'de> Deserialize<'de> for Raw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
-        let bytes =
-            bytes.map_err(|_| serde::de::Error::custom("a character does not fit into a byte"))?;
+        let bytes = bytes.map_err(|_| {
+            serde::de::Error::custom(
+                "invalid byte string: each character stands for one byte, so it must be at most \
+                 U+00FF",
+            )
+        })?;
         Ok(Raw(OsString::from_vec(bytes)))
     }
 }

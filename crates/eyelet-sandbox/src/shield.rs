@@ -1,7 +1,8 @@
 //! Protects this process from other processes of the same user.
 
 /// Prevents other processes of this user from reading the memory, environment and open files of
-/// this process. A server calls this function first in `main`.
+/// this process. Call this function at the start of `main`, right after
+/// [`run_if_supervisor`](crate::run_if_supervisor).
 pub fn shield_this_process() {
     #[cfg(target_os = "linux")]
     {

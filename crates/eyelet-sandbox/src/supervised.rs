@@ -143,7 +143,7 @@ impl Supervised {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(io::Error::other("the supervisor did not respond"));
+                return Err(io::Error::other("the supervisor process did not respond; try again"));
             }
             self.wait(left);
         }

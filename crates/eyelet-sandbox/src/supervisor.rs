@@ -64,8 +64,10 @@ impl Supervisor {
         self.start_with(self.in_known_tier(request), directory, None)
     }
 
-    /// Starts a supervisor whose command shares the network of the session, which the first command
-    /// creates.
+    /// Starts a supervisor in `directory` and sends it the request, as [`Supervisor::start`] does. The
+    /// commands of a session also share one network namespace, which the supervisor of the first
+    /// command creates. Under [`Policy::Full`], with [`Network::On`] and in the second tier, the
+    /// commands do not share a namespace.
     ///
     /// # Errors
     /// Fails if the program cannot be started or does not respond.
@@ -139,26 +141,28 @@ impl Supervisor {
         Ok(started)
     }
 
-    /// Records the tier that the machine allows.
+    /// Stores the tier in which a command ran. Later commands that request [`TierChoice::Best`] run
+    /// only in this tier. Calls after the first one have no effect.
     pub fn learn(&self, tier: Tier) {
         let _ = self.known.tier.set(tier);
     }
 
     /// Returns the tier in which sandboxed commands run, or `None` if the machine can enforce no
-    /// tier. Examines the machine if no earlier result is cached.
+    /// tier. If the tier is not known yet, calls [`Supervisor::machine`]; if this call fails, also
+    /// returns `None`.
     pub fn tier(&self) -> Option<Tier> {
         let known = self.known.tier.get().copied();
         known.or_else(|| self.machine().ok()?.tier())
     }
 
-    /// Returns the sandbox features of this machine. The result is cached.
+    /// Starts a supervisor to check the sandbox features of this machine, and returns these
+    /// features. The result is cached.
     ///
     /// # Errors
-    /// Returns the reason why the examination failed.
+    /// Returns the reason why the check failed.
     pub fn machine(&self) -> Result<Machine, String> {
         if !cfg!(target_os = "linux") {
-            let reason =
-                "sandboxing requires Linux; on other systems only the policy `full` runs commands";
+            let reason = "the sandbox requires Linux; on other systems, use the policy `full`";
             return Err(reason.to_owned());
         }
         if let Some(machine) = self.known.machine.get() {
@@ -195,7 +199,7 @@ impl Supervisor {
                 Received::End => break,
             }
         }
-        Err(io::Error::other("the supervisor did not respond"))
+        Err(io::Error::other("the supervisor process did not respond; try again"))
     }
 }
 

@@ -3,10 +3,12 @@
 //! Closing an instance takes the kernel about 10 ms. The caller therefore owns them and uses them again for the next
 //! command.
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::inotify::{CreateFlags, init};
+use rustix::io::Errno;
 
 /// How many unused instances the caller keeps: as many as commands usually run at once. While jobs run there may be more,
 /// but each user has only 128.
@@ -37,8 +39,23 @@ impl WatchHandles {
     }
 }
 
-pub(crate) fn create() -> rustix::io::Result<OwnedFd> {
+pub(crate) fn create() -> io::Result<OwnedFd> {
     init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
+        .map_err(|error| exhausted(error, "instances"))
+}
+
+/// The error with the limit to raise if all `what` of the user are in use.
+pub(crate) fn exhausted(error: Errno, what: &str) -> io::Error {
+    match error {
+        Errno::MFILE | Errno::NOSPC => {
+            let setting = format!("fs.inotify.max_user_{what}");
+            let reason = format!(
+                "all inotify {what} of this user are in use; raise the kernel setting {setting}"
+            );
+            io::Error::other(reason)
+        }
+        error => error.into(),
+    }
 }
 
 #[cfg(test)]

@@ -97,11 +97,11 @@ pub fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>,
     deserializer.deserialize_any(NumberVisitor)
 }
 
-/// Parses an optional truth value. `true` and `"true"` mean the same; `null` and a blank string
-/// mean `None`.
+/// Parses an optional boolean. `true` and the string `"true"` mean the same, and so do `false` and
+/// `"false"`; `null` and a blank string mean `None`.
 ///
 /// # Errors
-/// Fails if the value is not a truth value.
+/// Fails if the value is not one of these.
 pub fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
     deserializer.deserialize_any(FlagVisitor)
 }
@@ -117,7 +117,7 @@ pub fn blank_as_none<'de, D: Deserializer<'de>>(
     Ok(text.filter(|text| !is_blank(text)))
 }
 
-/// Parses an optional value that is written as a string, such as one of several names. A blank
+/// Parses an optional value from a string, such as a variant of an enum from its name. A blank
 /// string and `null` mean `None`.
 ///
 /// # Errors

@@ -173,8 +173,8 @@ impl TurnContext {
         self
     }
 
-    /// Sets the list in which the calls of a session start and find background jobs. Without this
-    /// setting, `bash` refuses to start background jobs.
+    /// Sets the list of background jobs that the calls of a session share. Without this list, `bash`
+    /// refuses to start background jobs.
     #[must_use]
     pub fn with_jobs(mut self, jobs: Arc<Jobs>) -> Self {
         self.jobs = Some(jobs);
@@ -248,7 +248,7 @@ impl TurnContext {
     /// and the cancel flag between two calls of `take`. If the host needs no more output, `take`
     /// cancels the call and accepts all bytes.
     ///
-    /// The report of the call does not change. `take` does not get the output of commands that may
+    /// The report of the call stays the same. `take` does not receive the output of commands that may
     /// become background jobs.
     #[must_use]
     pub fn with_live_output(
@@ -259,8 +259,8 @@ impl TurnContext {
         self
     }
 
-    /// Renders the hints in reports with `render` instead of `Display`. An interface with flags
-    /// uses this to name its flags.
+    /// Renders the hints in reports with `render` instead of `Display`. An interface with
+    /// command-line flags uses this method to name its flags.
     #[must_use]
     pub fn with_hint_text(mut self, render: fn(&Hint) -> String) -> Self {
         self.hint_text = render;
@@ -272,7 +272,7 @@ impl TurnContext {
         &self.progress
     }
 
-    /// Returns the cancel flag, which a long-running tool must check.
+    /// Returns the flag that cancels the call. A long-running tool must check this flag.
     pub fn cancel_flag(&self) -> &CancelFlag {
         &self.cancel
     }
@@ -311,7 +311,7 @@ impl TurnContext {
         self.sandbox
     }
 
-    /// Describes what commands may do, in sentences for a model.
+    /// Returns sentences that tell a model what commands may do.
     pub fn commands_in_words(&self) -> String {
         let network = self.settings.as_ref().and_then(|settings| settings.network_in_words());
         let no_network =
@@ -355,9 +355,8 @@ impl TurnContext {
         self.reply_budget
     }
 
-    /// Starts the time limit of a call. A tool calls the returned check again and again while it works.
-    /// The check fails once `limit` has passed, the deadline of the call has passed, or the call is
-    /// cancelled.
+    /// Starts the time limit of a call. The tool calls [`StopCheck::check`] repeatedly while it works.
+    /// The check fails once `limit` or the deadline of the call has passed, or the call is cancelled.
     pub fn stop_check(&self, limit: Duration) -> StopCheck {
         StopCheck::new(limit, self.deadline, self.cancel.clone())
     }

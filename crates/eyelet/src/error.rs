@@ -44,7 +44,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// Returns the code for a system error.
+    /// Returns the error code that corresponds to a system error.
     pub fn from_io(error: &io::Error) -> ErrorCode {
         use io::ErrorKind;
         let kind = error.kind();
@@ -89,8 +89,8 @@ impl Serialize for ErrorCode {
 /// Advice on how to make a failed call work. Most hints are for the host or its user, who can change
 /// a setting; the model cannot.
 ///
-/// `Display` gives advice for library hosts and names no command-line flag. An interface with flags
-/// renders each hint itself and names its flags.
+/// `Display` gives advice for library hosts and names no command-line flag. An interface with
+/// command-line flags renders each hint itself and names its flags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hint {
@@ -108,13 +108,13 @@ pub enum Hint {
     InstallRipgrep,
     /// Repeat the call after this duration.
     RetryIn(Duration),
-    /// Give commands these permissions. The sandbox refused actions that require them.
+    /// Give commands these permissions. The sandbox refused actions that require these permissions.
     Allow(Vec<Permission>),
     /// The working directory, escaped for display. An error has this hint if a path must be
-    /// absolute and the fixed wording of the message does not name the working directory.
+    /// absolute and the message does not name the working directory.
     WorkingDirectory(String),
-    /// The path that failed, escaped for display. An error has this hint if the fixed wording of
-    /// the message does not name the path.
+    /// The path that caused the error, escaped for display. An error has this hint if the message
+    /// does not name the path.
     Path(String),
     /// A file that exists and has a similar path, escaped for display. The model can read that file
     /// instead. The envelope shows this hint as `details`.
@@ -140,9 +140,9 @@ impl fmt::Display for Hint {
                 "install eyelet's AppArmor profile, or allow unprivileged user namespaces",
             ),
             Hint::RaiseReplyLimit => f.write_str("list a subdirectory, or raise the reply limit"),
-            Hint::InstallRipgrep => {
-                f.write_str("install ripgrep on PATH, or use the embedded search engine")
-            }
+            Hint::InstallRipgrep => f.write_str(
+                "install ripgrep in a directory on PATH, or use the embedded search engine",
+            ),
             Hint::RetryIn(time) => write!(f, "retry in {} s", time.as_secs()),
             Hint::Allow(permissions) => {
                 let words: Vec<_> = permissions.iter().map(|one| one.in_words()).collect();
@@ -231,7 +231,8 @@ impl ToolError {
         ToolError::new(ErrorCode::InvalidInput, message)
     }
 
-    /// Creates an error with the message `what: <system error>` and the code of the system error.
+    /// Creates an error with the message `what: <system error>`. [`ErrorCode::from_io`] gives its
+    /// code.
     pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
         ToolError::new(ErrorCode::from_io(error), format!("{what}: {error}"))
     }
@@ -271,7 +272,7 @@ impl fmt::Display for FunctionCallError {
 impl std::error::Error for FunctionCallError {}
 
 impl FunctionCallError {
-    /// The error as a model sees it: a `Fatal` becomes an `io_error`.
+    /// Returns the error to show to a model. A `Fatal` becomes an `io_error`.
     pub fn into_tool_error(self) -> ToolError {
         match self {
             FunctionCallError::RespondToModel(error) => error,

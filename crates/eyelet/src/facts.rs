@@ -5,10 +5,10 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
-    /// The numbers of the first and the last line, entry, file or match in the reply, counting from
-    /// 1.
+    /// The numbers of the first and the last line, entry, file or match that the reply shows,
+    /// counting from 1.
     pub range: Option<(u64, u64)>,
-    /// How many matches or files of a search the reply shows.
+    /// For a search: how many matches or files the reply shows.
     pub found: Option<u64>,
     /// How many pixels of an image the reply shows.
     pub pixels: Option<u64>,
@@ -25,14 +25,15 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Creates the numbers of a page that starts with the item `offset` and has `shown` items.
+    /// Creates the numbers of a page whose first item has the number `offset` and that shows `shown`
+    /// items.
     #[must_use]
     pub fn page(offset: u64, shown: u64) -> Self {
         let last = offset.saturating_add(shown).saturating_sub(1);
         Facts { range: (shown > 0).then_some((offset, last)), ..Facts::default() }
     }
 
-    /// Sets how many matches or files of a search the reply shows.
+    /// For a search: sets how many matches or files the reply shows.
     #[must_use]
     pub fn with_found(mut self, found: u64) -> Self {
         self.found = Some(found);

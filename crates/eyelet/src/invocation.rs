@@ -2,7 +2,7 @@
 
 use crate::context::TurnContext;
 
-/// One call of a tool, in the form that the router takes.
+/// One call of a tool: the input of [`ToolRouter::call`](crate::ToolRouter::call).
 #[derive(Debug)]
 pub struct ToolInvocation<'a> {
     /// The name of the tool.

@@ -177,16 +177,17 @@
 //!
 //! # Deadlines and asynchronous hosts
 //!
-//! The library is synchronous: run a call on a thread of its own, such as Tokio's `spawn_blocking`. Give each
-//! call a deadline ([`TurnContext::with_deadline`]) and a [`CancelFlag`]; hold
-//! [`CancelFlag::cancel_on_drop`] while waiting, so that a dropped future stops the call and kills its
-//! command.
+//! The library is synchronous: run each call on a thread of its own, for example with Tokio's
+//! `spawn_blocking`. Give each call a deadline ([`TurnContext::with_deadline`]) and a [`CancelFlag`].
+//! While you wait for the call, hold the guard that [`CancelFlag::cancel_on_drop`] returns: if your
+//! future is dropped, the guard stops the call and kills its command.
 //!
 //! # Errors
 //!
 //! [`ToolError`] is for the model: a stable [`ErrorCode`], a message, and sometimes a [`Hint`] that
 //! says what the host or its user can do. `Display` shows the message and the hint, so the model
-//! can pass the hint on to its user. A host with flags renders hints itself and names its flags.
+//! can pass the hint on to its user. A host with command-line flags renders hints itself and names
+//! its flags.
 //! [`FunctionCallError::Fatal`] is for the host.
 //!
 //! # Cargo features

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The maximum size of a rendered reply, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 
-/// The time limit of all tools but `bash`: 30 seconds.
+/// The time limit of `list_dir`, `find_files`, `grep_files` and `read`: 30 seconds.
 pub const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// The maximum size of the JSON arguments, in bytes.
@@ -23,7 +23,7 @@ pub const STOP_INTERVAL: Duration = Duration::from_millis(20);
 /// The maximum number of commands that a server runs at once.
 pub const MAX_COMMANDS: usize = 8;
 
-/// The maximum number of calls that walk a tree and run at once in a server.
+/// The maximum number of calls that walk a directory tree and run at once in a server.
 pub const MAX_WALKS: usize = 4;
 
 /// The maximum number of calls that read one file and run at once in a server.
@@ -90,8 +90,8 @@ pub const ALL_TOOLS: &[Limit] = &[
         .beyond("fails with `too_large`"),
     Limit::new("length of an error message", MAX_ERROR_BYTES as u64, "bytes")
         .beyond("truncated in the middle"),
-    Limit::new("run time of all tools but `bash`", TIME_LIMIT.as_secs(), "seconds")
-        .beyond("fails with `timed_out`; `read` returns the lines it has and an inexact total"),
+    Limit::new("run time of a call, except `bash` and `jobs`", TIME_LIMIT.as_secs(), "seconds")
+        .beyond("fails with `timed_out`; for a text file, `read` returns the lines read so far"),
 ];
 
 /// The limits of a server, such as how many calls run at once.
@@ -110,17 +110,14 @@ pub const SERVER: &[Limit] = &[
         .beyond("fails with `busy`; retry later"),
     Limit::new("`jobs` calls that wait for a job", MAX_JOB_WAITS as u64, "calls")
         .beyond("fails with `busy`; retry without `wait_secs`"),
-    Limit::new("calls of one kind that a session can have waiting", MAX_QUEUE as u64, "calls")
+    Limit::new("waiting calls of one session, per kind of call", MAX_QUEUE as u64, "calls")
         .beyond(BUSY),
-    Limit::new(
-        "calls of one kind that all sessions can have waiting",
-        MAX_QUEUE_OF_ALL as u64,
-        "calls",
-    )
-    .beyond(BUSY),
+    Limit::new("waiting calls of all sessions, per kind of call", MAX_QUEUE_OF_ALL as u64, "calls")
+        .beyond(BUSY),
     Limit::new("sessions over HTTP", MAX_SESSIONS as u64, "sessions")
-        .beyond("ends the session that was idle the longest"),
+        .beyond("a new session ends the session that was idle the longest"),
 ];
 
-const BUSY: &str = "fails with `busy`; retry later";
+const BUSY: &str =
+    "fails with `busy`; retry later (the kinds are `bash`, `read`, `jobs` and all others)";
 const WAITS: &str = "further calls of these tools wait; calls of other tools do not";

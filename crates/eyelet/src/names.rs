@@ -8,7 +8,8 @@ use std::str::FromStr;
 
 use serde::de::Visitor;
 
-/// The error if a text is not the name of any value of an enum. `Display` lists the valid names.
+/// The error of `FromStr` for an enum: no value of the enum has the given name. `Display` lists the
+/// valid names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     what: &'static str,
@@ -17,8 +18,8 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// Creates the error for the text `given`, which is not one of the `expected` names of `what`,
-    /// such as `search engine`.
+    /// Creates the error for the text `given`. `what` says what the text should name, such as
+    /// `search engine`; `expected` contains the valid names.
     pub fn new(what: &'static str, given: &str, expected: &'static [&'static str]) -> Self {
         UnknownName { what, given: given.to_owned(), expected }
     }
@@ -28,7 +29,7 @@ impl UnknownName {
         &self.given
     }
 
-    /// The valid names.
+    /// Returns the valid names.
     pub fn expected(&self) -> &'static [&'static str] {
         self.expected
     }
@@ -54,7 +55,7 @@ macro_rules! named {
             /// The name of each value, in the order of `ALL`.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// The name of this value. `Display` writes it, and `FromStr` parses it.
+            /// Returns the name of this value. `Display` writes this name, and `FromStr` parses it.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name),+

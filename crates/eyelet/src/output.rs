@@ -13,18 +13,17 @@ use crate::text::reply_budget::ReplyBudget;
 
 /// The result of a tool, before it is rendered.
 ///
-/// The `Serialize` form of a report is the `data` of the envelope, with keys in the order of the
+/// The `Serialize` form of a report is the `data` of the [`Envelope`], with keys in the order of the
 /// fields.
 pub trait Report: ReportData + Send + 'static {
-    /// The `content` of the function dialect.
+    /// The `content` of [`FunctionOutput`].
     fn content(&self) -> String;
 
-    /// False for a search that found nothing and for a command with another exit code than 0, and true otherwise.
+    /// False for a search that found nothing and for a command that failed, otherwise true.
     fn success(&self) -> bool;
 
-    /// The text of a reply to a model. The text should fit the turn's [`ReplyBudget`] and say how
-    /// to continue, even if `content` is longer. eyelet truncates a text that does not fit at its
-    /// end.
+    /// The text that a model receives. The text should fit the [`ReplyBudget`] of the turn and say
+    /// how to continue, even if `content` is longer. If the text does not fit, eyelet truncates it.
     fn reply(&self) -> String {
         self.content()
     }
@@ -39,7 +38,7 @@ pub trait Report: ReportData + Send + 'static {
         None
     }
 
-    /// Binary data to send with the reply.
+    /// Binary data to send with the reply, such as an image.
     fn attachment(&self) -> Option<Attachment<'_>> {
         None
     }
@@ -108,8 +107,8 @@ impl ToolOutput {
         Ok(FunctionOutput { content, success: Some(self.report.success()) })
     }
 
-    /// Renders the text of a reply to a model, within the turn's [`ReplyBudget`]. If a host's own tool
-    /// returns more text than the budget allows, eyelet truncates the text and says so in a last line.
+    /// Renders this output as the text that the model receives, truncated to the [`ReplyBudget`] of
+    /// the turn. The last line of a truncated text says how many bytes are missing.
     ///
     /// # Errors
     /// Fails with `too_large` if the text has more than [`MAX_ANSWER_BYTES`] before it is truncated.
@@ -122,27 +121,27 @@ impl ToolOutput {
         })
     }
 
-    /// How many bytes of the result the reply does not show, as far as the tool knows.
+    /// Returns how many bytes of the result the reply does not show, as far as the tool knows.
     pub fn withheld_bytes(&self) -> u64 {
         self.report.withheld_bytes()
     }
 
-    /// False for a search that found nothing and for a command with another exit code than 0.
+    /// Returns false for a search that found nothing and for a command that failed, otherwise true.
     pub fn success(&self) -> bool {
         self.report.success()
     }
 
-    /// The offset of the next page, if there is one.
+    /// Returns the offset of the next page, if there is one.
     pub fn next_offset(&self) -> Option<u64> {
         self.report.next_offset()
     }
 
-    /// Binary data to send with the reply.
+    /// Returns binary data to send with the reply, such as an image.
     pub fn attachment(&self) -> Option<Attachment<'_>> {
         self.report.attachment()
     }
 
-    /// The numbers of the result, for logs, records and metrics.
+    /// Returns the numbers of the result, for logs, records and metrics.
     pub fn facts(&self) -> Facts {
         self.report.facts()
     }
@@ -179,7 +178,7 @@ impl fmt::Debug for ToolOutput {
 pub struct FunctionOutput {
     /// The text for the model.
     pub content: String,
-    /// False for a search that found nothing and for a command with another exit code than 0.
+    /// False for a search that found nothing and for a command that failed, otherwise true.
     pub success: Option<bool>,
 }
 
@@ -193,7 +192,7 @@ pub enum Envelope {
     },
     /// The call failed.
     Error {
-        /// Why.
+        /// The reason.
         error: ToolError,
         /// The text of the error's hint.
         hint: Option<String>,
@@ -201,7 +200,8 @@ pub enum Envelope {
 }
 
 impl Envelope {
-    /// Builds the envelope of a router result. A `Fatal` becomes an `io_error`.
+    /// Creates the envelope for the result of [`ToolRouter::call`](crate::ToolRouter::call). A `Fatal`
+    /// becomes an `io_error`.
     pub fn new(outcome: &Result<ToolOutput, FunctionCallError>, attached: AttachmentMode) -> Self {
         let data = match outcome {
             Ok(output) => output.data(attached),
@@ -215,13 +215,13 @@ impl Envelope {
         Envelope::Error { error, hint }
     }
 
-    /// Whether the tool ran.
+    /// Returns whether the tool ran.
     pub fn is_ok(&self) -> bool {
         matches!(self, Envelope::Ok { .. })
     }
 
-    /// Renders the hint with `render` instead of `Display`. An interface with flags uses this to
-    /// name its flags.
+    /// Renders the hint with `render` instead of `Display`. An interface with command-line flags uses
+    /// this method to name its flags.
     #[must_use]
     pub fn with_hint_text(mut self, render: impl FnOnce(&Hint) -> String) -> Self {
         if let Envelope::Error { error, hint } = &mut self {
@@ -230,13 +230,13 @@ impl Envelope {
         self
     }
 
-    /// The envelope as one line of JSON, without a trailing newline.
+    /// Renders the envelope as one line of JSON, without a trailing newline.
     pub fn to_json(&self) -> String {
         self.to_string()
     }
 }
 
-/// One line of JSON, without a trailing newline.
+/// Writes the envelope as one line of JSON, without a trailing newline.
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -293,17 +293,17 @@ impl<T: Serialize> ReportData for T {
 pub struct TextReport {
     /// The text for the model.
     pub content: String,
-    /// False for a search that found nothing and for a command with another exit code than 0.
+    /// Whether the tool found or did what the caller wanted.
     pub success: bool,
 }
 
 impl TextReport {
-    /// Creates a report with this text, whose `success` is true.
+    /// Creates a report with this text and `success` true.
     pub fn new(content: impl Into<String>) -> Self {
         TextReport { content: content.into(), success: true }
     }
 
-    /// Sets the field `success`: false if the tool ran, but did not find what the caller wanted.
+    /// Sets whether the tool found or did what the caller wanted.
     #[must_use]
     pub fn with_success(mut self, success: bool) -> Self {
         self.success = success;

@@ -34,7 +34,8 @@ impl Progress {
         self.0.count.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// The last line that the command of this call has printed, on one line and at most 200 bytes long.
+    /// Returns the last line that the command of this call has printed and that is not blank,
+    /// escaped for display and truncated to 200 bytes.
     pub fn last_line(&self) -> Option<String> {
         let output = self.0.output.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut fold = TerminalFold::new(HeadTailBuffer::new(Keep::Tail, OUTPUT_BYTES));

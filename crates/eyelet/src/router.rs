@@ -10,7 +10,8 @@ use crate::output::ToolOutput;
 use crate::tool::{ErasedTool, Tool, ToolDefinition};
 use crate::tools;
 
-/// The tools that a host offers, found by name or by type.
+/// The tools that a host offers. [`ToolRouter::call`] looks up a tool by name, [`ToolRouter::run`] by
+/// type.
 pub struct ToolRouter {
     tools: Vec<Entry>,
 }
@@ -63,8 +64,8 @@ impl ToolRouter {
         self.tools.iter().map(|entry| entry.tool.definition()).collect()
     }
 
-    /// Returns the definitions of all tools for calls in this context. In this form, the
-    /// description of `bash` says what commands may do.
+    /// Returns the definitions of all tools for calls in this context. Here, the description of
+    /// `bash` also says what commands may do.
     pub fn definitions_in(&self, turn: &TurnContext) -> Vec<ToolDefinition> {
         self.tools.iter().map(|entry| entry.tool.definition_in(turn)).collect()
     }

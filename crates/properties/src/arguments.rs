@@ -12,7 +12,7 @@ use testkit::{Choices, TempTree, random_tree};
 
 use crate::target::{Check, Target};
 
-/// The target. Commands are refused; `saved_output` runs some.
+/// The target. It refuses all commands; the target `saved_output` runs commands.
 pub const TARGET: Target = Target { name: "arguments", start };
 
 /// Commands that change nothing.

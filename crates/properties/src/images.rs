@@ -8,7 +8,7 @@ use testkit::TempTree;
 
 use crate::target::{Check, Target};
 
-/// The target. Its input is the choice of a region, and then the bytes of the file.
+/// The target. The start of its input chooses a region; the rest is the content of the file.
 pub const TARGET: Target = Target { name: "images", start };
 
 const MAX_SIDE: u32 = 1568;

@@ -17,7 +17,8 @@ const TIME: Duration = Duration::from_secs(1);
 /// The longest random input.
 const MAX_BYTES: usize = 2048;
 
-/// Checks a target with its seeds and with the inputs that once failed, and then with random inputs.
+/// Checks a target with the files of `fuzz/`, which are seeds and inputs that once failed, and then for about
+/// a second with random inputs.
 pub fn check_for_a_second(target: &Target) {
     let mut check = (target.start)();
     let own = INPUTS.iter().filter(|(name, ..)| *name == target.name);

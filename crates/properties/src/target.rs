@@ -10,7 +10,7 @@ pub type Check = Box<dyn FnMut(&mut Choices<'_>)>;
 pub struct Target {
     /// The name of the target, of its module and of its directories of inputs.
     pub name: &'static str,
-    /// Prepares the check: creates what all inputs share, such as a directory.
+    /// Creates the check, and the objects that all inputs share, such as a directory.
     pub start: fn() -> Check,
 }
 

@@ -49,7 +49,10 @@ fn check(dist: &Dist<'_>, archive: PathBuf, stem: &str) -> Result<(), String> {
     output(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&unpacked))?;
     let version = output(Command::new(unpacked.join(stem).join("eyelet")).arg("--version"))?;
     if version.trim() != format!("eyelet {VERSION}") {
-        return Err(format!("the program in the archive is `{}`", version.trim()));
+        let version = version.trim();
+        return Err(format!(
+            "the program in the archive prints `{version}`; expected `eyelet {VERSION}`"
+        ));
     }
     Ok(())
 }

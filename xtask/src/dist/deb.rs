@@ -153,7 +153,9 @@ fn check_content(package: &Path, version: &str) -> Result<(), String> {
         }
     }
     match contents.lines().find(|line| !line.contains(" root/root ")) {
-        Some(line) => Err(format!("{}: not a file of root: {line}", package.display())),
+        Some(line) => {
+            Err(format!("{}: an entry does not belong to root: {line}", package.display()))
+        }
         None => Ok(()),
     }
 }
@@ -180,7 +182,10 @@ fn check_installation(dist: &Dist<'_>, package: &Path) -> Result<(), String> {
     output(dpkg().arg("--install").arg(package))?;
     let version = output(Command::new(root.join(PROGRAM)).arg("--version"))?;
     if version.trim() != format!("eyelet {VERSION}") {
-        return Err(format!("the program in the package is `{}`", version.trim()));
+        let version = version.trim();
+        return Err(format!(
+            "the program in the package prints `{version}`; expected `eyelet {VERSION}`"
+        ));
     }
     output(dpkg().args(["--purge", "eyelet"]))?;
     let mut left = Vec::new();

@@ -77,7 +77,10 @@ pub(crate) fn build(workspace: &Workspace, words: &[&str]) -> Result<(), String>
     let is_complete = dist.build_parts()?;
     dist.write_checksums()?;
     dist.print_summary()?;
-    if is_complete { Ok(()) } else { Err("the release is not complete".to_owned()) }
+    match is_complete {
+        true => Ok(()),
+        false => Err("the release is not complete; install the missing programs".to_owned()),
+    }
 }
 
 /// Builds and checks the parts with the program of the tests. Returns what was skipped.

@@ -70,9 +70,9 @@ fn target(workspace: &Workspace) -> Result<(&'static str, Option<String>), Strin
     let install = format!("run `rustup target add {MUSL}`");
     if has_target(workspace, GNU) && has_static_glibc() {
         let note = format!(
-            "do not publish this: the program contains glibc, because the toolchain does not have the target {MUSL}. It can \
-             crash when a lookup of a user or host needs a module of /etc/nsswitch.conf, such as systemd, sss or \
-             mdns4. For a release, {install}"
+            "do not publish this program: it contains glibc, because the toolchain does not have the target {MUSL}. The \
+             program can crash when a lookup of a user or host needs a module of /etc/nsswitch.conf, such as systemd, \
+             sss or mdns4. For a release, {install}"
         );
         return Ok((GNU, Some(note)));
     }
@@ -98,7 +98,7 @@ fn has_static_glibc() -> bool {
 pub(super) fn cargo_home() -> Result<PathBuf, String> {
     let set = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = set.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
-    home.ok_or_else(|| "cannot locate cargo's directory: HOME is not set".to_owned())
+    home.ok_or_else(|| "cannot locate cargo's directory: set CARGO_HOME or HOME".to_owned())
 }
 
 /// Fails unless `ldd` says that the program needs no libraries.

@@ -49,6 +49,6 @@ fn check(dist: &Dist<'_>) -> Result<(), String> {
     write(&entry, right.replace("\"fileSha256\"", "\"sha256\""))?;
     match lint() {
         Err(complaint) if complaint.contains("fileSha256") => Ok(()),
-        other => Err(format!("skillsaw accepts a {NAME} without a checksum: {other:?}")),
+        other => Err(format!("skillsaw does not report that {NAME} has no checksum: {other:?}")),
     }
 }

@@ -12,8 +12,8 @@ use super::program::cargo_home;
 const NAMES: &[&str] = &["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
 const HEAD: &str = "\
-The program eyelet contains Rust's standard library (MIT or Apache-2.0), a C library (musl: MIT; or glibc:
-LGPL-2.1-or-later; the name of the target says which), and the libraries below. The texts of their licences follow.
+The program eyelet contains Rust's standard library (MIT or Apache-2.0), a C library (musl under MIT or, in builds for a
+`gnu` target, glibc under LGPL-2.1-or-later), and the libraries below. The texts of their licences follow.
 ";
 
 /// A crate that is compiled into the program.
@@ -34,7 +34,7 @@ pub(super) fn build(dist: &mut Dist<'_>) -> Result<(), String> {
     for part in crates(dist)?.iter().filter(|part| !part.is_own()) {
         let name = format!("{} {}", part.name, part.version);
         let licences = licence_texts(part)?;
-        let missing = if licences.is_empty() { "; the crate contains no text" } else { "" };
+        let missing = if licences.is_empty() { "; the crate contains no licence text" } else { "" };
         text.push_str(&format!("\n  {name}: {}{missing}", part.licence));
         for licence in licences {
             texts.entry(licence).or_default().push(name.clone());

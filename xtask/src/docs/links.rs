@@ -59,7 +59,7 @@ pub(super) fn site_files(workspace: &Workspace) -> Result<SiteFiles, String> {
     complaints.extend(unchecked_code(&pages, &workspace.read(TEST_OF_CODE)?));
     let links: usize = pages.values().map(|page| page.links.len()).sum();
     if links < FEWEST_LINKS {
-        return Err(format!("only {links} links were found"));
+        return Err(format!("found only {links} links; expected at least {FEWEST_LINKS}"));
     }
     if !complaints.is_empty() {
         return Err(complaints.join("\n"));

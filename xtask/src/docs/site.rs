@@ -74,7 +74,10 @@ pub(super) fn check_html(site: &Path) -> Result<(), String> {
     let complaints = complaints(&pages, &files);
     let links: usize = pages.values().map(|page| page.links.len()).sum();
     if links < FEWEST_LINKS {
-        return Err(format!("only {links} links were found in {}", site.display()));
+        return Err(format!(
+            "found only {links} links in {}; expected at least {FEWEST_LINKS}",
+            site.display()
+        ));
     }
     if complaints.is_empty() {
         println!("   {links} links in {} pages of the site", pages.len());

@@ -222,9 +222,10 @@ impl Scenario for Commands {
         if !self.changed().is_empty() {
             match self.stage.run(&[], &self.call("true")) {
                 Ok(next) if self.changed().is_empty() => drop(next),
-                Ok(next) => {
-                    complain(&format!("still changed after the next command: {}", next.stdout))
-                }
+                Ok(next) => complain(&format!(
+                    "the next command did not restore the protected paths: {}",
+                    next.stdout
+                )),
                 Err(reason) => complain(&reason),
             }
         }

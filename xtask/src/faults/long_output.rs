@@ -28,7 +28,7 @@ impl LongOutput {
         let total = after(reply, "\"stdout_total_bytes\":")
             .and_then(|rest| rest.split([',', '}']).next()?.parse::<usize>().ok());
         let Some(printed) = total.and_then(|total| self.output.get(..total)) else {
-            return Some("wrong total of bytes");
+            return Some("the reply gives a wrong total number of bytes");
         };
         let shown = after(reply, "\"stdout\":\"").and_then(|rest| rest.split('"').next());
         let shown = shown.unwrap_or_default().replace("\\n", "\n");

@@ -73,7 +73,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<(), String> {
     let eyelet = built(workspace)?.eyelet;
     let scratch = Scratch::new(&workspace.root.join("target/clients-scratch"))?;
     let mut failed = Vec::new();
-    println!("{:12} {:10} {:22} what it says", "client", "version", "question");
+    println!("{:12} {:10} {:22} output", "client", "version", "arguments");
     for agent in AGENTS {
         let version = agent.ask(workspace, &scratch, &["--version"])?;
         let version = version.split_whitespace().find(|word| word.starts_with(is_digit));
@@ -89,7 +89,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<(), String> {
             failed.push(agent.client);
         }
     }
-    if failed.is_empty() { Ok(()) } else { Err(format!("not as expected: {}", failed.join(", "))) }
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed clients: {}", failed.join(", "))) }
 }
 
 fn is_digit(character: char) -> bool {

@@ -22,11 +22,11 @@ enum Run {
 
 use Run::{Eyelet, Fixtures, Never};
 
-const ONE_BLOCK: &str = "a reply is one text block, and an image where a file is one: nothing else \
-                         reaches every client's model";
-const NO_LOGGING: &str = "eyelet declares no logging: what it has to say stands in its replies";
+const ONE_BLOCK: &str = "a reply contains one block of text and, for an image file, one image: some clients do not \
+                         pass other content to the model";
+const NO_LOGGING: &str = "eyelet declares no logging: its replies contain all messages";
 const ASKS_NOTHING: &str = "no tool asks the client's model or user anything";
-const NO_RESOURCES: &str = "eyelet declares no resources: files are read with a tool";
+const NO_RESOURCES: &str = "eyelet declares no resources: models read files with a tool";
 const NO_PROMPTS: &str = "eyelet declares no prompts";
 
 /// Every scenario for servers that the suite has.

@@ -65,7 +65,7 @@ pub(super) fn inspector(workspace: &Workspace) -> Result<(), String> {
             return Err(format!("inspector {arguments:?}: {} {said}{complaint}", output.status));
         }
     }
-    println!("inspector: strict listing, a reply, an error");
+    println!("inspector: a strict listing, a reply and an error are as expected");
     Ok(())
 }
 

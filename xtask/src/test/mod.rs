@@ -74,7 +74,7 @@ fn parse<'w>(words: &[&'w str]) -> Result<Request<'w>, String> {
     let known = |name: &&&str| needs::names().any(|known| known == **name);
     if let Some(unknown) = request.required.iter().find(|name| !known(name)) {
         let known: Vec<_> = needs::names().collect();
-        return Err(format!("--require {unknown}: unknown; one of {}", known.join(", ")));
+        return Err(format!("--require: unknown name `{unknown}`; known: {}", known.join(", ")));
     }
     Ok(request)
 }
@@ -89,7 +89,8 @@ fn chosen(request: &Request<'_>) -> Result<Vec<&'static Step>, String> {
     let mut direct = Vec::new();
     for name in &request.names {
         let step = STEPS.iter().find(|step| step.name == *name);
-        direct.push(step.ok_or(format!("no step `{name}`; `cargo xtask test --list` names them"))?);
+        let unknown = format!("no step `{name}`; `cargo xtask test --list` lists the steps");
+        direct.push(step.ok_or(unknown)?);
     }
     Ok(with_earlier(direct))
 }

@@ -57,7 +57,9 @@ fn test(
     filters: impl Fn(&TestProgram) -> Option<&'static [&'static str]>,
 ) -> Result<(), String> {
     let built = built(workspace)?;
-    let copy = Copy::new().map_err(|error| format!("a copy for uid {USER}: {error}"))?;
+    let copy = Copy::new();
+    let copy =
+        copy.map_err(|error| format!("cannot create a directory for uid {USER}: {error}"))?;
     let copied = |program: &Path| {
         copy.program(program).map_err(|error| format!("{}: {error}", program.display()))
     };

@@ -57,7 +57,7 @@ impl Skipped {
             return Ok(());
         }
         Err(format!(
-            "these tests were skipped although the machine can run them:\n{}",
+            "these tests were skipped, although --require says that the machine can run them:\n{}",
             wrong.join("\n")
         ))
     }

@@ -40,10 +40,16 @@ pub(super) fn check(workspace: &Workspace) -> Result<(), String> {
     let mut complaints = complaints(&rules, &tests);
     complaints.extend(attacks.iter().filter_map(|attack| complaint(attack, &tests)));
     if attacks.len() < FEWEST_ATTACKS {
-        return Err(format!("only {} attacks were found in SECURITY.md", attacks.len()));
+        return Err(format!(
+            "found only {} attacks in SECURITY.md; expected at least {FEWEST_ATTACKS}",
+            attacks.len()
+        ));
     }
     if rules.len() < FEWEST_RULES {
-        return Err(format!("only {} rules were found in SPEC.md", rules.len()));
+        return Err(format!(
+            "found only {} rules in SPEC.md; expected at least {FEWEST_RULES}",
+            rules.len()
+        ));
     }
     if complaints.is_empty() {
         println!("   {} rules, {} attacks", rules.len(), attacks.len());

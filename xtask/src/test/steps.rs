@@ -41,7 +41,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "spec",
-        about: "every rule of SPEC.md names a test that exists",
+        about: "every rule of SPEC.md and every attack in SECURITY.md names a test that exists",
         set: Set::Basic,
         needs: &[],
         after: &[],
@@ -57,7 +57,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "links",
-        about: "links between the pages of the repository lead to files and headings",
+        about: "every link between the pages of the repository leads to an existing file or heading",
         set: Set::Basic,
         needs: &[],
         after: &[],
@@ -76,7 +76,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "docs",
-        about: "the documentation builds without warnings",
+        about: "the API documentation builds without warnings",
         set: Set::Basic,
         needs: &[],
         after: &[],
@@ -84,7 +84,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "ripgrep",
-        about: "builds the real rg, which tests compare with",
+        about: "builds ripgrep, with which tests compare search results",
         set: Set::Basic,
         needs: &[],
         after: &[],
@@ -100,7 +100,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "no-sandbox",
-        about: "the library without its feature `sandbox`: its dependencies and the tests of bash",
+        about: "checks the dependencies of the library without its feature `sandbox`, and runs the tests of `bash`",
         set: Set::Basic,
         needs: &[],
         after: &["ripgrep"],
@@ -116,7 +116,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "second-user",
-        about: "path, sandbox and file tests as a user who owns nothing",
+        about: "path, sandbox and file tests as a user who owns no files",
         set: Set::Basic,
         needs: &[ROOT],
         after: &["ripgrep"],
@@ -132,7 +132,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "site",
-        about: "`cargo xtask docs`: mdBook builds the site, and its links lead somewhere",
+        about: "`cargo xtask docs` builds the site, and the site has no broken links",
         set: Set::Extended,
         needs: &[],
         after: &[],
@@ -140,7 +140,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "static",
-        about: "the program compiles for `cargo xtask dist`",
+        about: "the program compiles for the musl target of `cargo xtask dist`",
         set: Set::Extended,
         needs: &[MUSL],
         after: &[],
@@ -148,7 +148,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "dist",
-        about: "the parts of a release, built with the program of the tests and checked",
+        about: "builds the parts of a release with the `eyelet` of the tests, and checks them",
         set: Set::Extended,
         needs: &[],
         after: &[],
@@ -167,7 +167,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "registries",
-        about: "npm, pip and cargo in the sandbox, with the registries that this machine reaches",
+        about: "npm, pip and cargo in the sandbox, with those real registries that this machine can reach",
         set: Set::Extended,
         needs: &[],
         after: &[],
@@ -175,7 +175,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "stats-page",
-        about: "the page of `eyelet stats` in Chromium",
+        about: "checks the HTML page of `eyelet stats` in Chromium",
         set: Set::Extended,
         needs: &[CHROMIUM],
         after: &[],
@@ -183,7 +183,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "load",
-        about: "load tests at full size, and more random repositories",
+        about: "load tests at full size, and comparisons with `rg` in more random repositories",
         set: Set::Extended,
         needs: &[],
         after: &["ripgrep"],
@@ -191,7 +191,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "soak",
-        about: "mixed calls of many clients for seconds, over stdio and over HTTP",
+        about: "mixed calls of many clients for a few seconds, over stdio and over HTTP",
         set: Set::Extended,
         needs: &[],
         after: &[],
@@ -199,7 +199,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "second-user-all",
-        about: "all tests as a user who owns nothing",
+        about: "all tests as a user who owns no files",
         set: Set::Extended,
         needs: &[ROOT],
         after: &["ripgrep"],
@@ -207,7 +207,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "python-client",
-        about: "the Python SDK against the server",
+        about: "tests the server with the Python SDK",
         set: Set::Extended,
         needs: &[PYTHON],
         after: &[],
@@ -223,7 +223,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "typescript-client",
-        about: "the TypeScript SDKs against the server",
+        about: "tests the server with the TypeScript SDKs",
         set: Set::Extended,
         needs: &[NPM],
         after: &["node-packages"],
@@ -231,7 +231,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "inspector",
-        about: "the MCP Inspector's command line against the server",
+        about: "tests the server with the command line of the MCP Inspector",
         set: Set::Extended,
         needs: &[NPM],
         after: &["node-packages"],
@@ -239,7 +239,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "conformance",
-        about: "the protocol's conformance suite, over HTTP",
+        about: "tests the server with the MCP conformance suite, over HTTP",
         set: Set::Extended,
         needs: &[NPM],
         after: &["node-packages"],
@@ -247,7 +247,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "agents",
-        about: "real agents' command lines, set up by `eyelet setup`",
+        about: "sets up real agents with `eyelet setup`, and checks that they find the server",
         set: Set::Extended,
         needs: &[NPM],
         after: &[],

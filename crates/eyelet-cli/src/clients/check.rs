@@ -36,7 +36,8 @@ pub(crate) fn check(
     let name = client.name;
     if launch.is_off {
         let place = place.display();
-        return Err(Failure::new(format!("{place}: `{entry}` is disabled; enable it")));
+        let message = format!("{place}: the entry `{entry}` is disabled; enable it in this file");
+        return Err(Failure::new(message));
     }
     let mut program = program(&launch.command, project).ok_or_else(|| {
         let (place, command, advice) = (place.display(), &launch.command, client.advice());
@@ -113,7 +114,7 @@ fn find(client: &Client, scopes: &[Scope], project: &Path) -> Result<Found, Fail
         match serving(client, servers, scope, project) {
             Serving::Entry(entry, launch) => return Ok(Found { scope, place, entry, launch }),
             Serving::NoCommand => {
-                let message = format!("{shown}: `{NAME}` has no command; {advice}");
+                let message = format!("{shown}: the entry `{NAME}` has no command; {advice}");
                 return Err(Failure::new(message));
             }
             Serving::Others => for_project = format!(" for {}", project.display()),
@@ -164,11 +165,11 @@ fn handshake(program: &Path, launch: &LaunchCommand, directory: &Path) -> Result
     // If the server has already exited, its stderr says why.
     let _ = stdin.map(|stdin| stdin.write_all(format!("{request}\n").as_bytes()));
     let line = server.first_line()?;
-    let answer: Value =
-        serde_json::from_str(&line).map_err(|_| "sends a reply that is not JSON".to_owned())?;
+    let answer: Value = serde_json::from_str(&line)
+        .map_err(|_| "does not work: the reply to `initialize` is not JSON".to_owned())?;
     let about = |key: &str| answer.pointer(&format!("/result/{key}")).and_then(Value::as_str);
     let Some(name) = about("serverInfo/name") else {
-        return Err("sends a reply without a server name".to_owned());
+        return Err("does not work: the reply to `initialize` gives no server name".to_owned());
     };
     if name != NAME {
         return Err(format!("is another server: `{name}`"));

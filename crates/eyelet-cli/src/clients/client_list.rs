@@ -146,7 +146,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: &["config.toml"],
         default_scope: Scope::User,
         timeout: Some(("tool_timeout_sec", SECONDS)),
-        note: in_project("Codex reads a project's config file only if the project is trusted."),
+        note: in_project("Trust the project in Codex; otherwise, Codex does not read this file."),
         ..COMMON
     },
     Client {
@@ -156,7 +156,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: &["settings.json"],
         timeout: Some(("timeout", MILLISECONDS)),
         note: in_project(
-            "Gemini CLI starts the servers of a project only if the folder is trusted.",
+            "Trust the folder in Gemini CLI; otherwise, Gemini CLI does not start the server.",
         ),
         ..COMMON
     },
@@ -189,7 +189,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         default_scope: Scope::User,
         timeout: Some(("timeout", MILLISECONDS)),
         note: in_project(
-            "Copilot CLI reads a project's config file only if the folder is trusted.",
+            "Trust the folder in Copilot CLI; otherwise, Copilot CLI does not read this file.",
         ),
         ..COMMON
     },
@@ -210,7 +210,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user_folder: Home::zed,
         user: &["settings.json"],
         timeout: Some(("timeout", SECONDS)),
-        note: in_project("Zed starts the servers of a project after you trust the project."),
+        note: in_project("Trust the project in Zed; otherwise, Zed does not start the server."),
         ..COMMON
     },
     Client {

@@ -84,7 +84,7 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn changed_meanwhile() -> io::Error {
-    io::Error::other("another program changed it; try again")
+    io::Error::other("another program changed the file; try again")
 }
 
 /// Creates a file beside another, under the first free name.

@@ -59,7 +59,9 @@ pub(crate) fn run(flags: &BashFlags, before: &ContextFlags) -> Result<ExitCode, 
             return Ok(READER_GONE.into());
         }
         Printed::Failed(error) => return Err(error.into()),
-        Printed::NotAll => print::note("the output was read too slowly; the rest is lost"),
+        Printed::NotAll => print::note(
+            "the end of the output is lost, because the program that reads it was too slow",
+        ),
         Printed::All => {}
     }
     if !is_live {

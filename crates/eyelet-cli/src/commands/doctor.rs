@@ -19,9 +19,10 @@ const ALWAYS: &[&str] = &[
      The sandbox always blocks Unix sockets, so commands cannot use Docker, D-Bus, ssh-agent or X11.",
     "--deny hides a file from commands only if the file exists when the first command of a session runs. --deny and \
      the list of secrets hide paths, but not other hard links or other mounts of the same file.",
-    "A session protects only the git repositories that exist when its first command starts. In a repository created \
-     later, a command can write git hooks and git config, which run with your rights when you use git there, or in a \
-     repository that has it as a submodule. All HTTP requests without a session count as one session.",
+    "In each session, eyelet protects only the git repositories that exist when the first command starts. In a \
+     repository created later, a command can write git hooks and git config. git runs their commands with your rights \
+     when you use git in this repository, or in a repository that contains it as a submodule. All HTTP requests \
+     without a session count as one session.",
     "If core.hooksPath, include.path or symlinks in .git/hooks place git hooks or config files inside the project, \
      commands can change these files. Commands can also change the `exec` lines that `git rebase --continue` runs.",
     "eyelet checks --memory four times a second, so a command can exceed the limit for a moment. Memory that no \
@@ -60,7 +61,9 @@ fn advice(machine: &Machine, profile: &[String]) -> Vec<String> {
             .gaps(tier)
             .iter()
             .any(|gap| gap.is_refused_by_strict)
-            .then_some("Until then, use --strict to refuse commands on this machine."),
+            .then_some(
+                "Until then, eyelet runs commands despite these gaps; to refuse commands instead, add --strict.",
+            ),
     };
     advice.extend(until_then.map(str::to_owned));
     advice

@@ -131,7 +131,7 @@ fn print_hints(options: &Options, router: &ToolRouter) {
         print::note("No files are accessible; restart with --root DIR or in a project directory.");
     } else {
         let roots: Vec<_> = roots().map(|root| root.display().to_string()).collect();
-        print::note(&format!("The server is confined to {}.", roots.join(", ")));
+        print::note(&format!("The tools can access files in {}.", roots.join(", ")));
     }
     print::note("Press Ctrl-D to stop the server.");
     // Variables that the client may lack become flags; the user's file applies again.

@@ -58,7 +58,7 @@ impl Target {
                 format!("Add this entry to {place}, or run `eyelet setup {} --write`.", client.name)
             }
             Format::Yaml => format!(
-                "Add this entry to {place}; if the file already has `{}`, add only the lines below it.",
+                "Add this entry to {place}; if the file already has the line `{}:`, add the other lines below this line.",
                 client.servers
             ),
         });
@@ -136,8 +136,10 @@ impl Target {
             }
             None => client.format.remove(text, client.servers, &slot.name).map_err(failed)?,
         };
-        let done =
-            if shared.is_some() { "removed the root from" } else { "removed the entry from" };
+        let done = match shared {
+            Some(_) => "removed this project's root from the entry in",
+            None => "removed the entry from",
+        };
         self.replace(old.as_deref(), &new, &slot.name, done)?;
         Ok(ExitCode::SUCCESS)
     }

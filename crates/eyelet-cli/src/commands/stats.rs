@@ -21,7 +21,7 @@ pub(crate) fn run(flags: &StatsFlags) -> Result<ExitCode, Failure> {
     for file in &flags.files {
         add_file(&mut collector, file).map_err(|Unreadable(why)| {
             Failure::usage(format!(
-                "cannot read {}: {why}; use the file of `eyelet mcp --record`",
+                "cannot read {}: {why}; use a file that `eyelet mcp --record` has written",
                 quoted(file)
             ))
         })?;
@@ -51,7 +51,8 @@ fn screen() -> Screen {
 /// owner only.
 fn write_page(out: &Path, records: &[PathBuf], page: &str) -> Result<(), Failure> {
     if records.iter().any(|record| is_same_file(record, out)) {
-        let message = format!("--html {}: is the record itself; use another file", quoted(out));
+        let message =
+            format!("--html {}: the page would replace the record; use another file", quoted(out));
         return Err(Failure::usage(message));
     }
     let failed = |why: io::Error| format!("--html {}: cannot write to it: {why}", quoted(out));

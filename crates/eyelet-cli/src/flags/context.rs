@@ -20,14 +20,15 @@ pub(crate) struct ContextFlags {
     /// Run the tools in this directory [default: the current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Allow the tools to access only this directory; repeat to allow several [default: all files; for
-    /// mcp: the client's roots, or else the working directory]
+    /// Let list_dir, find_files, grep_files and read access only this directory (a root); repeat to
+    /// add roots [default: all files; for mcp: the client's roots, or else the working directory]
     #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) roots: Vec<PathBuf>,
     /// Let list_dir, find_files, grep_files and read access files outside the roots, except secrets
     #[arg(long)]
     pub(crate) read_anywhere: bool,
-    /// Deny access to paths that match GLOB; a relative GLOB applies below each root; repeatable
+    /// Deny access to paths that match GLOB; without a slash, GLOB matches at any depth below each root;
+    /// repeatable
     #[arg(long = "deny", value_name = "GLOB")]
     pub(crate) denied: Vec<String>,
     /// Search with ripgrep's libraries (embedded) or with the program rg [default: embedded]
@@ -48,8 +49,8 @@ pub(crate) struct ContextFlags {
     #[arg(long)]
     pub(crate) network: bool,
     /// Let sandboxed commands connect only to HOST[:PORT], through an HTTP proxy; *.HOST means all
-    /// names below HOST, localhost:PORT means a port of this machine, and registries means all
-    /// well-known package registries; repeatable
+    /// subdomains of HOST, localhost:PORT means a port of this machine, and registries means well-known
+    /// package registries and git hosts; repeatable
     #[arg(long = "allow-host", value_name = "HOST")]
     pub(crate) allowed_hosts: Vec<String>,
     /// Kill a command if its processes use more memory than SIZE, such as 4G or 50% [default: half of the

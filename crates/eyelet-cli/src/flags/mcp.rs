@@ -29,8 +29,8 @@ pub(crate) struct McpFlags {
     /// with --http, else off]
     #[arg(long, value_name = "FORM", value_enum)]
     pub(crate) log: Option<LogForm>,
-    /// Append one line of JSON per call to this file; the line has the path or command and sizes,
-    /// but no contents
+    /// Append a line of JSON to this file for each call, with the path or command and the size of the
+    /// reply, but without file contents or output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
@@ -59,7 +59,8 @@ pub(crate) struct HttpFlags {
     /// Serve over HTTP at this address, such as 127.0.0.1:8700
     #[arg(long = "http", value_name = "ADDRESS")]
     pub(crate) address: Option<SocketAddr>,
-    /// Read the bearer token from this file, readable only by you [default: generate one]
+    /// Read the bearer token from this file, which must be readable only by you [default: generate a
+    /// token]
     #[arg(long = "http-token-file", value_name = "FILE", requires = "address", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
     /// Accept requests from web pages of this origin; repeatable [default: none]

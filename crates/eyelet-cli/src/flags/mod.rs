@@ -63,7 +63,8 @@ pub(crate) enum Command {
     Read(LazyArgs<ReadFlags>),
     /// Run a shell command
     #[command(
-        after_help = "Ctrl-C interrupts the command. eyelet kills it three seconds later, or at the second Ctrl-C.\n\
+        after_help = "Ctrl-C interrupts the command. If the command still runs three seconds later, or you \
+                            press Ctrl-C again, eyelet kills it.\n\
                             Exit code: that of the command, 128 + N if signal N killed it, 124 if it timed out, \
                             125 if it could not run."
     )]
@@ -71,13 +72,13 @@ pub(crate) enum Command {
     /// Run the MCP server on stdin and stdout, or over HTTP
     #[command(
         after_help = "To connect a client, run `eyelet setup CLIENT --write`. Settings can also \
-                            come from variables and a file; see `eyelet help config`."
+                            come from environment variables and a config file; see `eyelet help config`."
     )]
     Mcp(LazyArgs<McpFlags>),
     /// Print the tool definitions as JSON, for a model's API
     #[command(after_help = "Prints the tools that `eyelet mcp` offers with the same options.")]
     Tools(LazyArgs<ToolsFlags>),
-    /// Report how much of the models' contexts the recorded calls used
+    /// Report how many tokens the recorded calls added to the contexts of models
     #[command(after_help = stats::AFTER_HELP)]
     Stats(LazyArgs<StatsFlags>),
     /// Print the limits of the tools

@@ -106,7 +106,8 @@ fn footer(report: &ContextReport) -> String {
         lines => format!("{} of the record could not be read. ", words::counted(lines, "line")),
     };
     format!(
-        "{skipped}Tokens are an estimate: one per 4 bytes of text. Times are UTC. Made by eyelet {}.",
+        "{skipped}Tokens are an estimate: one per 4 bytes of text, and one per 750 pixels of an image. Times are UTC. \
+         Made by eyelet {}.",
         env!("CARGO_PKG_VERSION")
     )
 }

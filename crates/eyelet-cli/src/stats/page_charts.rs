@@ -112,7 +112,7 @@ fn tokens_by_tool(report: &ContextReport) -> Markup {
     html! {
         section.card {
             h2 { (words::TOOLS) }
-            p.about { "Tokens shown, and their share" }
+            p.about { "Tokens shown, and their share of all tokens" }
             @for row in &report.tools.rows {
                 (bar(
                     html! { (words::name(&row.key.tool)) },
@@ -152,7 +152,9 @@ fn tokens_by_path(report: &ContextReport) -> Markup {
     html! {
         section.card {
             h2 { (words::PATHS) }
-            p.about { "Tokens shown, and their share; a command counts for its working directory" }
+            p.about {
+                "Tokens shown, and their share of all tokens; a command counts toward its working directory"
+            }
             @for row in &report.paths.rows {
                 (bar(
                     path(row.key.path.as_deref()),

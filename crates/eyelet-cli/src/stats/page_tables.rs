@@ -91,7 +91,8 @@ fn repeated_reads(report: &ContextReport) -> Markup {
         let cells = [&[words::range(row.range)], numbers.as_slice()].concat();
         (path(Some(&row.path)), cells)
     });
-    let about = "A session read the same lines more than once. Only the repeated reads count here.";
+    let about = "Lines that a session read more than once. The repeats and tokens do not include the first \
+                 read of each session.";
     let columns = ["path", "lines", "reads", "repeats", "tokens"];
     table(words::REPEATED, about, &columns, &rows.collect::<Vec<_>>())
 }

@@ -148,7 +148,7 @@ pub(super) fn no_calls(report: &ContextReport) -> String {
     let files: Vec<_> = report.files.iter().map(|file| name(file)).collect();
     let files = files.join(", ");
     match report.unreadable_lines {
-        0 => format!("No calls in {files}: empty."),
+        0 => format!("No calls in {files}: the record is empty."),
         1 => format!("No calls in {files}: its only line is not a recorded call."),
         lines => {
             format!("No calls in {files}: none of {} lines is a recorded call.", grouped(lines))

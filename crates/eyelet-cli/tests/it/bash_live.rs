@@ -95,7 +95,7 @@ fn time_limit_holds_although_nobody_reads() {
     let mut notes = String::new();
     child.stderr.take().unwrap().read_to_string(&mut notes).unwrap();
     expect![[r#"
-        the output was read too slowly; the rest is lost
+        the end of the output is lost, because the program that reads it was too slow
         timed out; use --timeout-secs to allow more time
     "#]]
     .assert_eq(&notes);

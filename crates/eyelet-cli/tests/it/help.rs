@@ -36,7 +36,7 @@ fn help_of_eyelet() {
           bash         Run a shell command
           mcp          Run the MCP server on stdin and stdout, or over HTTP
           tools        Print the tool definitions as JSON, for a model's API
-          stats        Report how much of the models' contexts the recorded calls used
+          stats        Report how many tokens the recorded calls added to the contexts of models
           limits       Print the limits of the tools
           doctor       Print what the sandbox can enforce on this machine, and which gaps remain
           setup        Print, write or check the config entry that makes an MCP client start eyelet
@@ -51,13 +51,13 @@ fn help_of_eyelet() {
 
         Path and sandbox options:
               --cwd <DIR>               Run the tools in this directory [default: the current directory]
-              --root <DIR>              Allow the tools to access only this directory; repeat to allow
-                                        several [default: all files; for mcp: the client's roots, or else
-                                        the working directory]
+              --root <DIR>              Let list_dir, find_files, grep_files and read access only this
+                                        directory (a root); repeat to add roots [default: all files; for
+                                        mcp: the client's roots, or else the working directory]
               --read-anywhere           Let list_dir, find_files, grep_files and read access files outside
                                         the roots, except secrets
-              --deny <GLOB>             Deny access to paths that match GLOB; a relative GLOB applies below
-                                        each root; repeatable
+              --deny <GLOB>             Deny access to paths that match GLOB; without a slash, GLOB matches
+                                        at any depth below each root; repeatable
               --search-engine <ENGINE>  Search with ripgrep's libraries (embedded) or with the program rg
                                         [default: embedded] [possible values: embedded, rg]
               --spill-bytes <N>         Limit each file of saved bash output to N bytes, and all these files
@@ -70,9 +70,9 @@ fn help_of_eyelet() {
                                         directory; repeatable
               --network                 Let sandboxed commands use the network
               --allow-host <HOST>       Let sandboxed commands connect only to HOST[:PORT], through an HTTP
-                                        proxy; *.HOST means all names below HOST, localhost:PORT means a
-                                        port of this machine, and registries means all well-known package
-                                        registries; repeatable
+                                        proxy; *.HOST means all subdomains of HOST, localhost:PORT means a
+                                        port of this machine, and registries means well-known package
+                                        registries and git hosts; repeatable
               --memory <SIZE>           Kill a command if its processes use more memory than SIZE, such as
                                         4G or 50% [default: half of the memory of the machine or container]
               --env <NAME>              Pass this environment variable to sandboxed commands; repeatable
@@ -240,7 +240,8 @@ fn help_of_bash() {
 
         Path and sandbox options: as above
 
-        Ctrl-C interrupts the command. eyelet kills it three seconds later, or at the second Ctrl-C.
+        Ctrl-C interrupts the command. If the command still runs three seconds later, or you press Ctrl-C
+        again, eyelet kills it.
         Exit code: that of the command, 128 + N if signal N killed it, 124 if it timed out, 125 if it could
         not run.
     "#]].assert_eq(&help(&["bash"]));
@@ -264,14 +265,14 @@ fn help_of_mcp() {
               --log <FORM>       Log sessions, calls and refused requests on stderr, without arguments or
                                  contents [default: text with --http, else off] [possible values: text,
                                  json, off]
-              --record <FILE>    Append one line of JSON per call to this file; the line has the path or
-                                 command and sizes, but no contents
+              --record <FILE>    Append a line of JSON to this file for each call, with the path or command
+                                 and the size of the reply, but without file contents or output
           -h, --help             Print help
 
         HTTP options:
               --http <ADDRESS>          Serve over HTTP at this address, such as 127.0.0.1:8700
-              --http-token-file <FILE>  Read the bearer token from this file, readable only by you [default:
-                                        generate one]
+              --http-token-file <FILE>  Read the bearer token from this file, which must be readable only by
+                                        you [default: generate a token]
               --http-origin <ORIGIN>    Accept requests from web pages of this origin; repeatable [default:
                                         none]
               --http-host <NAME>        Accept requests to this host name; repeatable [default: only
@@ -280,8 +281,8 @@ fn help_of_mcp() {
 
         Path and sandbox options: as above
 
-        To connect a client, run `eyelet setup CLIENT --write`. Settings can also come from variables and a
-        file; see `eyelet help config`.
+        To connect a client, run `eyelet setup CLIENT --write`. Settings can also come from environment
+        variables and a config file; see `eyelet help config`.
     "#]].assert_eq(&help(&["mcp"]));
 }
 
@@ -352,7 +353,7 @@ fn help_of_setup() {
         Arguments:
           [CLIENT]       Client to set up [possible values: claude-code, claude-desktop, codex, gemini-cli,
                          cursor, vscode, copilot-cli, opencode, zed, windsurf, goose]
-          [ARGUMENT]...  More arguments for the server, such as --deny '**/*.pem'
+          [ARGUMENT]...  More arguments for the server, such as --deny '*.pem'
 
         Options:
               --write          Add the entry to the client's config file and print the changed lines; the
@@ -391,14 +392,14 @@ fn help_of_config() {
               --log <FORM>       Log sessions, calls and refused requests on stderr, without arguments or
                                  contents [default: text with --http, else off] [possible values: text,
                                  json, off]
-              --record <FILE>    Append one line of JSON per call to this file; the line has the path or
-                                 command and sizes, but no contents
+              --record <FILE>    Append a line of JSON to this file for each call, with the path or command
+                                 and the size of the reply, but without file contents or output
           -h, --help             Print help
 
         HTTP options:
               --http <ADDRESS>          Serve over HTTP at this address, such as 127.0.0.1:8700
-              --http-token-file <FILE>  Read the bearer token from this file, readable only by you [default:
-                                        generate one]
+              --http-token-file <FILE>  Read the bearer token from this file, which must be readable only by
+                                        you [default: generate a token]
               --http-origin <ORIGIN>    Accept requests from web pages of this origin; repeatable [default:
                                         none]
               --http-host <NAME>        Accept requests to this host name; repeatable [default: only
@@ -407,13 +408,13 @@ fn help_of_config() {
 
         Path and sandbox options: as above
 
-        `eyelet mcp` takes each setting from a flag (--spill-bytes N), else from a variable
+        `eyelet mcp` takes each setting from a flag (--spill-bytes N), else from an environment variable
         (EYELET_SPILL_BYTES=N), else from the user's config file (spill_bytes = N):
         $XDG_CONFIG_HOME/eyelet/config.toml, by default ~/.config/eyelet/config.toml. In a variable, `:`
-        separates the items of a list; in EYELET_ALLOW_HOST, `,` separates them. Deny lists are merged.
-        eyelet never reads a config file from the project. Commands other than `mcp` and `config` use flags
-        only. With --allow-host registries, `eyelet config` also prints the hosts that `registries` stands
-        for.
+        separates the items of a list; in EYELET_ALLOW_HOST, `,` separates them. eyelet merges the deny
+        lists of all three sources. eyelet never reads a config file from the project. Commands other than
+        `mcp` and `config` use flags only. With --allow-host registries, `eyelet config` also prints the
+        hosts that `registries` stands for.
     "#]].assert_eq(&help(&["config"]));
 }
 
@@ -422,7 +423,7 @@ fn help_of_stats() {
     expect![[r#"
         exit 0
         --- stdout
-        Report how much of the models' contexts the recorded calls used
+        Report how many tokens the recorded calls added to the contexts of models
 
         Usage: eyelet stats [OPTIONS] <FILE>...
 

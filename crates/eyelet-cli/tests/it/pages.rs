@@ -55,7 +55,7 @@ fn manual_has_every_command_and_shared_flags_once() {
     for command in COMMANDS {
         assert!(page.contains(&format!(".SH \"eyelet {command}\"\n")), "{command}");
     }
-    assert_eq!(page.matches("Allow the tools to access only this directory").count(), 1);
+    assert_eq!(page.matches("access only this directory (a root)").count(), 1);
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn limits_are_printed_as_a_table() {
           size of a reply                                             32 MiB              fails with `too_large`; use a smaller limit
           size of the JSON arguments                                  8 MiB               fails with `too_large`
           length of an error message                                  3,000 bytes         truncated in the middle
-          run time of all tools but `bash`                            30 seconds          fails with `timed_out`; `read` returns the lines it has and an inexact total
+          run time of a call, except `bash` and `jobs`                30 seconds          fails with `timed_out`; for a text file, `read` returns the lines read so far
         list_dir
-          entries per page, by default                                25 entries          reports `More than N entries found`; continue with offset
+          entries per page, by default                                25 entries          the reply says `More than N entries found`; continue with offset
           levels, by default                                          2 levels            deeper entries are not listed; increase depth
           length of a name                                            500 bytes           the name is truncated
         find_files
@@ -96,31 +96,31 @@ fn limits_are_printed_as_a_table() {
         grep_files
           files or matching lines per page, by default                100 files           continue with offset
           files or matching lines per page, maximum                   2,000 files         a higher limit is reduced to the maximum; continue with offset
-          matching lines per file                                     20 lines            reports how many more match; use the file as path
+          matching lines per file                                     20 lines            the reply says how many more match; to see them, set path to the file
           lines of context before and after a match                   5 lines             fails with `invalid_input`
           length of a shown line                                      200 characters      the part around the first match is shown, with its column
           length of a pattern or glob                                 8,192 bytes         fails with `invalid_input`
-          size of a compiled pattern                                  100 MiB             fails with `invalid_input`; (?-u:\w) is smaller than \w
-          length of a line that must be held in memory                16 MiB              the rest of the file is skipped
+          size of a compiled pattern                                  100 MiB             fails with `invalid_input`; use a simpler pattern, or (?-u:\w) instead of \w
+          length of a line in a searched file                         16 MiB              the rest of the file is skipped; for show: files, most patterns have no such limit
         read
           lines per page                                              2,000 lines         `truncated` is true; continue with offset
           length of a line                                            500 characters      the line is truncated; continue with column
-          hex dump of a binary file                                   512 bytes           the rest is not shown; read it as text with encoding
+          hex dump of a binary file                                   512 bytes           the rest is not shown; set encoding to read the file as text
           size of an image file                                       32 MiB              fails with `too_large`
-          pixels of an image, or of all its frames                    100,000,000 pixels  fails with `too_large`
+          pixels of an image, of all frames together                  100,000,000 pixels  fails with `too_large`
           size of an image when decoded                               400 MiB             fails with `too_large`
-          width and height of an image as sent                        1,568 pixels        scaled down; see parts with region
-          size of an image as sent                                    3,932,160 bytes     sent as a smaller PNG or JPEG
+          width and height of an image as sent                        1,568 pixels        the image is scaled down; to see details, set region
+          size of an image as sent                                    3,932,160 bytes     the image is sent as a smaller PNG or JPEG
         bash
           output shown for each of stdout and stderr                  51,200 bytes        truncated at a character boundary; saved in full to a file named in the reply
-          default of `timeout_secs`                                   120 seconds         the command is killed; its output so far is returned, `timed_out` is true
+          default of `timeout_secs`                                   120 seconds         eyelet kills the command and returns its output so far; `timed_out` is true
           maximum of `timeout_secs`                                   600 seconds         a larger value is reduced to this one
           run time of a background job                                86,400 seconds      the job is killed; its output stays available
-          time until a call with `background` returns                 2 seconds           the command becomes a job
+          time until a call with `background` returns                 2 seconds           the command continues as a job
           length of `command`                                         131,071 bytes       fails with `too_large`; write the command to a file and run the file
-          one file of saved output                                    256 MiB             only the start is saved; the reply says how many bytes
-          all saved output of a session                               1 GiB               the oldest files are removed
-          age of output saved by the command line                     24 hours            removed when eyelet next runs
+          size of a file of saved output                              256 MiB             only the start is saved; the reply says how many bytes
+          size of all saved output of a session                       1 GiB               the oldest files are removed
+          age of output saved at the command line                     24 hours            the next run of eyelet removes the output
         jobs
           maximum of `wait_secs`                                      600 seconds         a larger value is reduced to this one
         the server
@@ -130,9 +130,9 @@ fn limits_are_printed_as_a_table() {
           running jobs of a session                                   8 jobs              fails with `busy`; stop a job with `jobs`
           running jobs of all sessions                                64 jobs             fails with `busy`; retry later
           `jobs` calls that wait for a job                            64 calls            fails with `busy`; retry without `wait_secs`
-          calls of one kind that a session can have waiting           128 calls           fails with `busy`; retry later
-          calls of one kind that all sessions can have waiting        1,024 calls         fails with `busy`; retry later
-          sessions over HTTP                                          256 sessions        ends the session that was idle the longest
+          waiting calls of one session, per kind of call              128 calls           fails with `busy`; retry later (the kinds are `bash`, `read`, `jobs` and all others)
+          waiting calls of all sessions, per kind of call             1,024 calls         fails with `busy`; retry later (the kinds are `bash`, `read`, `jobs` and all others)
+          sessions over HTTP                                          256 sessions        a new session ends the session that was idle the longest
     "#]].assert_eq(&eyelet(&TempTree::new(""), ["limits"]));
 }
 

@@ -168,7 +168,7 @@ fn setup_prints_the_entry_of_each_client() {
             args: ["mcp","--root","/repo"]
             timeout: 660
         --- stderr
-        Add this entry to /home/.config/goose/config.yaml; if the file already has `extensions`, add only the lines below it.
+        Add this entry to /home/.config/goose/config.yaml; if the file already has the line `extensions:`, add the other lines below this line.
     "#]].assert_eq(&result);
 }
 
@@ -202,7 +202,7 @@ fn scope_selects_the_file() {
         +tool_timeout_sec = 660
         added the entry to /repo/.codex/config.toml
         --- stderr
-        Codex reads a project's config file only if the project is trusted.
+        Trust the project in Codex; otherwise, Codex does not read this file.
         exit 2
         --- stderr
         eyelet: goose has no project config file; omit --scope project

@@ -179,7 +179,7 @@ fn check_reads_yaml_of_any_style() {
         `./server` answers as eyelet (unknown version), protocol 1
         exit 1
         --- stderr
-        eyelet: /home/.config/goose/config.yaml: `eyelet` is disabled; enable it
+        eyelet: /home/.config/goose/config.yaml: the entry `eyelet` is disabled; enable it in this file
         exit 1
         --- stderr
         eyelet: cannot read /home/.config/goose/config.yaml: invalid YAML: while parsing a node, did not find expected node content at byte 14 line 2 column 1
@@ -218,13 +218,13 @@ fn check_reports_why_the_server_does_not_answer() {
         eyelet: claude-code is set up, but `./server` does not answer within 5 seconds
         exit 1
         --- stderr
-        eyelet: claude-code is set up, but `./server` sends a reply that is not JSON
+        eyelet: claude-code is set up, but `./server` does not work: the reply to `initialize` is not JSON
         exit 1
         --- stderr
         eyelet: claude-code is set up, but `./server` exits: no such flag
         exit 1
         --- stderr
-        eyelet: claude-code is set up, but `./server` sends a reply without a server name
+        eyelet: claude-code is set up, but `./server` does not work: the reply to `initialize` gives no server name
         exit 1
         --- stderr
         eyelet: claude-code is set up, but `./server` is another server: `other`
@@ -233,10 +233,10 @@ fn check_reports_why_the_server_does_not_answer() {
         eyelet: /repo/.mcp.json: program `/gone` not found; run `eyelet setup claude-code --write`
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json: `eyelet` has no command; run `eyelet setup claude-code --write`
+        eyelet: /repo/.mcp.json: the entry `eyelet` has no command; run `eyelet setup claude-code --write`
         exit 1
         --- stderr
-        eyelet: /repo/.mcp.json: `eyelet` is disabled; enable it
+        eyelet: /repo/.mcp.json: the entry `eyelet` is disabled; enable it in this file
     "#]]
     .assert_eq(&results);
 }

@@ -148,7 +148,7 @@ fn remove_keeps_the_other_roots_of_an_entry() {
         @@ -5 +5 @@
         -      "args": ["mcp", "--root", "/repo/a", "--root=/repo/link"]
         +      "args": ["mcp", "--root", "/repo/a"]
-        removed the root from /home/.config/Claude/claude_desktop_config.json; the old file is saved to /home/.config/Claude/claude_desktop_config.json.eyelet-backup
+        removed this project's root from the entry in /home/.config/Claude/claude_desktop_config.json; the old file is saved to /home/.config/Claude/claude_desktop_config.json.eyelet-backup
     "#]].assert_eq(&setup_in(&tree, "b", &["claude-desktop", "--remove"]));
 }
 

@@ -256,7 +256,7 @@ fn write_removes_variables_from_a_projects_entry_and_prints_them() {
         changed the entry in /repo/.codex/config.toml; the old file is saved to /repo/.codex/config.toml.eyelet-backup
         --- stderr
         Removed the environment variables of the project's entry: XDG_CONFIG_HOME
-        Codex reads a project's config file only if the project is trusted.
+        Trust the project in Codex; otherwise, Codex does not read this file.
         [mcp_servers.eyelet]
         command = "/bin/eyelet"
         args = ["mcp"]

@@ -420,7 +420,7 @@ fn record_without_calls_says_so() {
     expect![[r#"
         exit 0
         --- stdout
-        No calls in empty: empty.
+        No calls in empty: the record is empty.
         exit 0
         --- stdout
         No calls in notes: none of 2 lines is a recorded call.
@@ -451,10 +451,10 @@ fn record_that_cannot_be_read_is_one_line_and_exit_2() {
         eyelet: the following required arguments were not provided: <FILE>...; usage: eyelet stats <FILE>...
         exit 2
         --- stderr
-        eyelet: cannot read `gone`: No such file or directory (os error 2); use the file of `eyelet mcp --record`
+        eyelet: cannot read `gone`: No such file or directory (os error 2); use a file that `eyelet mcp --record` has written
         exit 2
         --- stderr
-        eyelet: cannot read `calls`: Is a directory (os error 21); use the file of `eyelet mcp --record`
+        eyelet: cannot read `calls`: Is a directory (os error 21); use a file that `eyelet mcp --record` has written
         exit 2
         --- stderr
         eyelet: the argument '--json' cannot be used with '--html <OUT>'; usage: eyelet stats --json <FILE>...
@@ -463,7 +463,7 @@ fn record_that_cannot_be_read_is_one_line_and_exit_2() {
         eyelet: --html `gone/out`: cannot write to it: No such file or directory (os error 2)
         exit 2
         --- stderr
-        eyelet: --html `./calls/a.txt`: is the record itself; use another file
+        eyelet: --html `./calls/a.txt`: the page would replace the record; use another file
         exit 2
         --- stderr
         eyelet: invalid value 'ten' for '--limit <N>': expected a whole number from 0 to 18446744073709551615; see `--help`

@@ -118,7 +118,8 @@ fn page_of_an_empty_record_says_so() {
     let tree = TempTree::new("");
     tree.file("calls", "");
     let page = page(&tree);
-    assert!(page.contains("No calls in calls: empty.") && !page.contains("class=\"card\""));
+    assert!(page.contains("No calls in calls: the record is empty."));
+    assert!(!page.contains("class=\"card\""));
 }
 
 /// What a browser did with a page.

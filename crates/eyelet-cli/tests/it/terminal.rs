@@ -243,7 +243,7 @@ fn server_on_a_terminal_explains_how_to_connect() {
     let shown = shown.replace(&*eyelet_bin().to_string_lossy(), "/bin/eyelet");
     expect![[r#"
         eyelet serves list_dir, read over MCP on stdin and stdout.
-        The server is confined to /repo.
+        The tools can access files in /repo.
         Press Ctrl-D to stop the server.
         To connect a client, add this entry to its config file:
         {"mcpServers":{"eyelet":{"command":"/bin/eyelet","args":["mcp","--tools","read,list_dir","--root","/repo"]}}}

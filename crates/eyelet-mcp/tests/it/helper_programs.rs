@@ -56,7 +56,7 @@ fn an_rg_found_only_in_a_root_is_an_error_that_names_the_directory() {
     let mut server = Server::run(&mut command);
     server.initialize("test", &json!({}));
     let text = server.error("grep_files", json!({"pattern": "foo"}));
-    expect!["failed to launch rg: found only in `/repo/bin`, which is in a root or a temp directory: commands could replace programs there; install ripgrep on PATH, or restart with --search-engine embedded"].assert_eq(&tree.redact(&text));
+    expect!["failed to launch rg: found only in `/repo/bin`, which is in a root or a temp directory: commands could replace programs there; install ripgrep in a directory on PATH, or restart with --search-engine embedded"].assert_eq(&tree.redact(&text));
 }
 
 #[test]

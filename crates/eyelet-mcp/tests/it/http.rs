@@ -215,7 +215,7 @@ fn a_token_file_must_be_private() {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     let flags = ["mcp", "--http", "127.0.0.1:0", "--http-token-file", "token"];
     let text = eyelet(&tree, flags);
-    assert!(text.contains("other users can access it"), "{text}");
+    assert!(text.contains("other users can access the file"), "{text}");
     tree.file("token", "short");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert!(eyelet(&tree, flags).contains("at least 16 printable"), "{}", eyelet(&tree, flags));

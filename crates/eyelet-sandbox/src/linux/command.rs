@@ -43,7 +43,8 @@ pub(super) fn execute(
 fn prepare(request: &SandboxRequest, tier: Option<Tier>) -> Result<Option<OwnedFd>, String> {
     let because = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     // A session of its own: no terminal, and a process group that can be signalled.
-    rustix::process::setsid().map_err(|error| format!("cannot create a session: {error}"))?;
+    rustix::process::setsid()
+        .map_err(|error| format!("cannot create a process session: {error}"))?;
     sys::reset_signals();
     privileges::limit_core().map_err(because("cannot disable core dumps"))?;
     // Both supervisor processes may be killed at once; then at least this one dies too.
@@ -58,7 +59,7 @@ fn prepare(request: &SandboxRequest, tier: Option<Tier>) -> Result<Option<OwnedF
     match tier {
         // The end of the process namespace kills every process at once.
         Tier::Namespaces => Ok(None),
-        Tier::Landlock => forks::ask_first().map_err(because("cannot watch forks")),
+        Tier::Landlock => forks::ask_first().map_err(because("cannot watch the command's forks")),
     }
 }
 

@@ -95,7 +95,7 @@ impl Covers {
                 }
                 // It is missing, or hidden as a whole.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(watch_handle::exhausted(error, "watches")),
             }
         }
         Ok(())

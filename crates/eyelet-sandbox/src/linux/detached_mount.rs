@@ -15,7 +15,7 @@ use super::tmp_paths::{TMP, TmpPaths};
 use crate::request::Place;
 
 pub(super) const RECURSIVE: libc::c_int = libc::AT_RECURSIVE;
-pub(super) const REPLACED: &str = "it was replaced after the check";
+pub(super) const REPLACED: &str = "it was replaced while the sandbox was set up; try again";
 
 /// A detached copy of a directory's mounts, from before anything was mounted on top.
 pub(super) struct DetachedMount {
@@ -49,8 +49,9 @@ impl DetachedMount {
 
     pub(super) fn restrict(&self, attributes: u64) -> Result<(), SetupFailure> {
         let flags = libc::AT_EMPTY_PATH | RECURSIVE;
+        let what = format!("cannot set the mount options of {}", self.path.display());
         sys::add_mount_attributes(self.tree.as_fd(), c"", flags, attributes)
-            .map_err(SetupFailure::at(format!("cannot restrict {}", self.path.display())))
+            .map_err(SetupFailure::at(what))
     }
 
     /// Mounts the directory at its original path. If the private temp directory covers `/tmp`, creates

@@ -120,7 +120,7 @@ impl Init<'_> {
         let ready: Setup = Ok(());
         framed(&ready)
             .and_then(|ready| self.channel.write_all(&ready))
-            .map_err(|error| SetupFailure::new("cannot report to the monitor", error))
+            .map_err(|error| SetupFailure::new("cannot report to the supervisor", error))
     }
 
     /// Runs the command to its end, and reports what its network refused.

@@ -36,7 +36,8 @@ const SYSTEM: &[&str] = &[
 
 /// Restricts this process and all its descendants irrevocably.
 pub(super) fn apply(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
-    let kernel = sys::landlock_version().map_err(|error| format!("Landlock: {error}"))?;
+    let kernel = sys::landlock_version()
+        .map_err(|error| format!("cannot read the version of Landlock: {error}"))?;
     if kernel < MIN_LANDLOCK {
         // The mounts protect as well; `eyelet doctor` reports that Landlock is missing.
         return match (tier, request.strictness) {
@@ -49,7 +50,7 @@ pub(super) fn apply(request: &SandboxRequest, tier: Tier) -> Result<(), String> 
     let abi = ABI::from(kernel.min(NEWEST));
     let rules = Rules { abi, request, tier };
     let ruleset = rules.ruleset(kernel).map_err(|error| describe(&error))?;
-    let ruleset = rules.add(ruleset).map_err(|error| format!("Landlock: {error}"))?;
+    let ruleset = rules.add(ruleset).map_err(|error| format!("cannot set up Landlock: {error}"))?;
     let status = ruleset.restrict_self().map_err(|error| describe(&error))?;
     if status.ruleset == landlock::RulesetStatus::NotEnforced {
         return Err("the kernel does not enforce Landlock".to_owned());

@@ -135,7 +135,8 @@ fn check(request: &SandboxRequest, tier: Tier) -> Result<(), String> {
             }
             let path = path.display();
             return Err(format!(
-                "{path} is inside a root or its repository and cannot be hidden without namespaces"
+                "cannot hide {path} without namespaces: the path is in a root, or in the main \
+                 repository of a linked worktree"
             ));
         }
     }
@@ -159,7 +160,8 @@ fn start_in(
     let is_writing = request.program.is_some() && request.policy == Policy::WorkspaceWrite;
     let watch = lent.watch.as_ref();
     let protected = tier.filter(|_| is_writing).map(|tier| Protection::start(request, tier, watch));
-    let protection = protected.transpose().map_err(failed("cannot protect paths"))?;
+    let protection =
+        protected.transpose().map_err(failed("cannot protect paths such as .git/config"))?;
     let mounts = protection.as_ref().map(|protection| protection.mounts().clone());
     let covers = match tier {
         Some(Tier::Namespaces) => Covers::new(request),
@@ -175,7 +177,7 @@ fn start_in(
     let flags = if tier == Some(Tier::Namespaces) { namespaces::clone_flags() } else { 0 };
     let mapped = (flags & libc::CLONE_NEWUSER != 0).then(namespaces::identity);
     let (channel, theirs) =
-        UnixStream::pair().map_err(failed("cannot connect to the init process"))?;
+        UnixStream::pair().map_err(failed("cannot connect to the supervisor's init process"))?;
     let control = control.try_clone();
     let control = control.map_err(failed("cannot duplicate the connection to the caller"))?;
     let forked = match (tier, request.network) {
@@ -217,7 +219,7 @@ fn start_in(
             let _ = kill_process(init, Signal::KILL);
             descendants::wait_for(init);
             abandon(protection);
-            Err(SetupFailure::new("the init process failed", error))
+            Err(SetupFailure::new("the supervisor's init process failed", error))
         }
     }
 }

@@ -40,7 +40,9 @@ pub(super) fn fork_init(
     joined: Option<NamespaceHandles>,
     caller: &UnixStream,
 ) -> Result<Forked, SetupFailure> {
-    let failed = |error: io::Error| SetupFailure::new("cannot connect to the init process", error);
+    let failed = |error: io::Error| {
+        SetupFailure::new("cannot connect to the supervisor's init process", error)
+    };
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
     let mapped = (flags & libc::CLONE_NEWUSER != 0).then(namespaces::identity);
     let new = match &joined {
@@ -111,7 +113,7 @@ fn enter(
     }
     let handles: Vec<_> = handles.iter().map(|handle| handle.as_fd()).collect();
     let created = framed(&Message::NetworkCreated { has_user: mapped.is_some() })
-        .map_err(SetupFailure::at("cannot report the network to the caller"))?;
+        .map_err(SetupFailure::at("cannot send the network namespace to the caller"))?;
     // The caller expects this message first, so it is sent before the init process exists, which sends others.
     // If the caller is gone, that is noticed elsewhere.
     let _ = handle_passing::send(caller, &created, &handles);
@@ -139,7 +141,8 @@ fn send(monitor: &UnixStream, report: &Report) -> io::Result<()> {
 
 /// The init process, once it is forked.
 fn receive(between: &UnixStream) -> Result<Pid, SetupFailure> {
-    let failed = |error: io::Error| SetupFailure::new("cannot start the init process", error);
+    let failed =
+        |error: io::Error| SetupFailure::new("cannot start the supervisor's init process", error);
     match read_framed(between).map_err(failed)? {
         Report::Forked(pid) => {
             Pid::from_raw(pid).ok_or_else(|| failed(io::ErrorKind::InvalidData.into()))

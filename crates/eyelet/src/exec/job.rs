@@ -104,7 +104,7 @@ impl Job {
         };
         let name = "eyelet-job".to_owned();
         let spawned = std::thread::Builder::new().name(name).spawn(run);
-        spawned.map_err(|error| ToolError::io("cannot start a thread", &error))?;
+        spawned.map_err(|error| ToolError::io("cannot start a thread for the command", &error))?;
         Ok(Job { requests, shared, cancel, progress })
     }
 
@@ -292,7 +292,8 @@ struct Ending<'a>(&'a Shared);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        self.0.end(Err(ToolError::new(ErrorCode::IoError, "the thread of the command failed")));
+        let message = "internal error: the thread that runs the command panicked";
+        self.0.end(Err(ToolError::new(ErrorCode::IoError, message)));
     }
 }
 

@@ -16,8 +16,8 @@ use crate::text::{escape, truncate};
 const COMMAND_BYTES: usize = 60;
 
 /// The background jobs of one session: commands that outlive the call of `bash` that started them.
-/// Dropping this value, or [`TurnContext::end_session`](crate::TurnContext::end_session), kills
-/// them.
+/// Dropping this value, or calling [`TurnContext::end_session`](crate::TurnContext::end_session),
+/// kills the jobs.
 ///
 /// A host creates a `Jobs` value for each session and sets it with
 /// [`TurnContext::with_jobs`](crate::TurnContext::with_jobs). Without a `Jobs` value, `bash`
@@ -95,8 +95,8 @@ impl Jobs {
         self.slots.cancel_all();
     }
 
-    /// Acts as if all jobs had started `time` earlier. Tests use this to reach the time limit of
-    /// jobs.
+    /// Lets all jobs behave as if they had started `time` earlier. Tests use this method to reach the
+    /// time limit of jobs.
     #[doc(hidden)]
     pub fn advance_clock(&self, time: Duration) {
         self.entries().iter().for_each(|entry| entry.job.advance(time));
@@ -105,7 +105,10 @@ impl Jobs {
     /// A slot for a job that `cancel` kills.
     pub(crate) fn reserve(&self, cancel: &CancelFlag) -> Result<Slot, ToolError> {
         if self.state().is_closed {
-            return Err(ToolError::new(ErrorCode::Cancelled, "the session has ended"));
+            return Err(ToolError::new(
+                ErrorCode::Cancelled,
+                "cannot start a job: the session has ended",
+            ));
         }
         self.slots.reserve(self.session, cancel).map_err(|no_slot| {
             let (count, whose) = match no_slot {
@@ -181,8 +184,8 @@ impl Jobs {
         });
         let running: Vec<_> = running.collect();
         match running.is_empty() {
-            true => "this session has no running jobs".to_owned(),
-            false => format!("jobs of this session: {}", running.join(", ")),
+            true => "this session has no running jobs; retry later".to_owned(),
+            false => format!("stop a job of this session: {}", running.join(", ")),
         }
     }
 

@@ -24,8 +24,8 @@ use crate::paths::root::is_removed;
 #[cfg(target_os = "linux")]
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// An open directory inside the roots. eyelet opens its entries beneath it, never through a
-/// symlink, and hides denied entries.
+/// An open directory inside the roots. eyelet opens entries through the handle of the directory,
+/// never through a symlink, and hides denied entries.
 #[derive(Debug)]
 pub struct Directory {
     handle: OwnedFd,
@@ -61,8 +61,8 @@ impl ConfinedPath {
     /// target is inside the roots.
     ///
     /// # Errors
-    /// `outside_root` or `permission_denied` if the path leads out of the roots or to a denied path,
-    /// or the code of the system's error.
+    /// `outside_root` or `permission_denied` if the path leads out of the roots or to a denied path;
+    /// otherwise the [`ErrorCode`](crate::ErrorCode) that corresponds to the system's error.
     pub fn open_dir(&self) -> Result<Directory, ToolError> {
         Directory::open(self).map_err(|failure| self.describe(failure))
     }
@@ -204,7 +204,7 @@ impl Directory {
     /// position of the directory handle.
     ///
     /// # Errors
-    /// The system's error.
+    /// Returns the system's error if the directory cannot be read.
     pub fn each(
         &self,
         mut visit: impl FnMut(&OsStr, EntryKind) -> ControlFlow<()>,

@@ -115,11 +115,12 @@ impl ConfinedPath {
         Ok(opened)
     }
 
-    /// Opens a regular file for reading. Never blocks, whatever the path names.
+    /// Opens a regular file for reading. Never blocks, not even if the path names a pipe or a device.
     ///
     /// # Errors
     /// `outside_root` or `permission_denied` if the path leads out of the roots or to a denied path,
-    /// `not_a_file` for directories, pipes, sockets and devices, or the code of the system's error.
+    /// `not_a_file` for directories, pipes, sockets and devices; otherwise the
+    /// [`ErrorCode`] that corresponds to the system's error.
     pub fn open_file(&self) -> Result<File, ToolError> {
         self.open_regular().map_err(|failure| self.describe(failure))
     }

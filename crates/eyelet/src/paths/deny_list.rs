@@ -70,7 +70,8 @@ impl DenyList {
         self
     }
 
-    /// Denies the paths that `glob` matches. A relative glob applies below each of `base_dirs`.
+    /// Denies the paths that `glob` matches. A glob without a slash, such as `*.pem`, matches a name at any depth below
+    /// each of `base_dirs`; a relative glob with a slash, such as `./*.pem` or `src/*.pem`, starts at each of `base_dirs`.
     /// Matching ignores ASCII case; `*` does not match a slash.
     ///
     /// # Errors
@@ -80,9 +81,11 @@ impl DenyList {
         let globs: Vec<(String, PathBuf)> = if Path::new(glob).is_absolute() {
             vec![(glob.to_owned(), before_wildcards(glob))]
         } else {
+            let depth = if glob.contains('/') { "" } else { "**/" };
+            let glob = glob.trim_start_matches("./");
             let below = |base_dir: &&Path| {
                 let real = real_or_given(base_dir);
-                let glob = format!("{}/{glob}", escaped(&real).trim_end_matches('/'));
+                let glob = format!("{}/{depth}{glob}", escaped(&real).trim_end_matches('/'));
                 (glob, real)
             };
             base_dirs.iter().map(below).collect()

@@ -6,7 +6,8 @@
 /// Places where programs store secrets.
 ///
 /// A path starts with `~`, with a variable such as `$CARGO_HOME`, or with `/`. If a variable of
-/// [`SECRET_VARIABLES`] is set, the path is denied both below its value and below its default.
+/// [`SECRET_VARIABLES`] is set, the path is denied both in the directory that the variable names and
+/// in the default directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Secret {
@@ -29,8 +30,8 @@ impl Secret {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretKind {
-    /// Credentials. If a directory has symlinks, such as those of a dotfile manager, the files that they
-    /// lead to are denied too.
+    /// Credentials. If a directory contains symlinks, such as those of a dotfile manager, their targets
+    /// are denied, too.
     Credentials,
     /// Settings, sessions or histories that contain credentials among other things.
     Settings,
@@ -77,7 +78,7 @@ pub const SECRET_VARIABLES: &[(&str, &str)] = &[
     ("CONTINUE_GLOBAL_DIR", "~/.continue"),
 ];
 
-/// The table of secrets.
+/// The places that [`DenyList::with_secrets`](crate::DenyList::with_secrets) denies.
 pub const SECRETS: &[Secret] = &[
     credentials(
         "keys of SSH, GnuPG, age, TLS and X11",

@@ -87,7 +87,7 @@ impl<'p> ParentDir<'p> {
 
     /// Creates and locks a folder for a session: `prefix` and a random name.
     pub(crate) fn create_session(&self, prefix: &str) -> Result<(String, PrivateDir), String> {
-        let mut last_reason = "another process removed it".to_owned();
+        let mut last_reason = "another process removed the new directory".to_owned();
         for _ in 0..MAX_TRIES {
             let random = random_name().map_err(|error| error.to_string())?;
             let name = format!("{prefix}{random}");

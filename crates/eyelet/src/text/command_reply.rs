@@ -17,7 +17,8 @@ pub(crate) const MAX_NOTED_PATH_BYTES: usize = 200;
 /// words.
 pub(crate) const MAX_NOTE_BYTES: usize = MAX_NOTED_PATH_BYTES + 80;
 
-/// One output stream of a command: the shown part, and the file with the whole stream.
+/// One output stream of a command: the part that the reply shows, and the file with the saved
+/// stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamReport {
@@ -27,7 +28,8 @@ pub struct StreamReport {
     pub total_bytes: u64,
     /// How many lines the command wrote to this stream, including a last line without a newline.
     pub lines: u64,
-    /// The file with the saved stream. Set only if the reply truncates the stream or folds redraws.
+    /// The file with the saved stream. Set for a background job, and if the reply omits part of the
+    /// stream or text that was overwritten or erased.
     pub saved: Option<SavedOutput>,
     /// The text that a terminal would show, if it differs from the raw stream. The text form of the
     /// reply shows this text.
@@ -45,11 +47,12 @@ pub struct FoldedOutput {
     pub total_bytes: u64,
     /// How many lines the folded stream has, including a last line without a newline.
     pub lines: u64,
-    /// How often text was overwritten or erased between two returns of the cursor.
+    /// How often the command overwrote or erased text. All changes until the cursor moves back or
+    /// the line ends count as one.
     pub redraws: u64,
 }
 
-/// The place where eyelet saved a stream, or the reason why it did not.
+/// The file in which eyelet saved a stream, or the reason why eyelet did not save the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SavedOutput {
@@ -85,7 +88,8 @@ impl StreamReport {
         self.is_truncated() || self.folded.as_ref().is_some_and(is_folded)
     }
 
-    /// Returns the end of the stream if only the end is shown, otherwise the start.
+    /// Returns the text that the reply shows. If the reply shows both the start and the end of the
+    /// stream, returns only the start.
     pub fn text(&self) -> &str {
         self.shown.text()
     }

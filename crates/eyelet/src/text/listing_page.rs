@@ -25,12 +25,12 @@ pub struct ListedEntry {
     pub depth: usize,
     /// The kind of the entry.
     pub kind: EntryKind,
-    /// Whether the entry is a directory that is listed as well, but not with all of its entries on
-    /// this page, or that could not be read.
+    /// Whether entries of this directory are missing from the page although they are within `depth`,
+    /// for example because eyelet could not read the directory.
     pub is_partial: bool,
-    /// If the parent directory of this entry is not on this page: the path of the parent directory,
-    /// relative to the listed directory, escaped for display and possibly shortened. Only the first
-    /// entry of each such directory on the page has this field.
+    /// The path of the parent directory, if the parent directory is not on this page. Relative to the
+    /// listed directory, escaped for display and possibly shortened. Set only for the first entry of
+    /// each such directory on the page.
     pub directory: Option<String>,
 }
 

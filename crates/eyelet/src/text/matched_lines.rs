@@ -7,8 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::text::escape;
 use crate::text::number::counted;
 
-/// The maximum number of characters shown of a matching line. Of a longer line, the reply shows a
-/// part.
+/// The maximum number of characters that a reply shows of a matching line.
 pub const MAX_LINE_CHARS: usize = 200;
 
 /// A line of a file, or the part of the line that the reply shows.

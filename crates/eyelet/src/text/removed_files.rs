@@ -7,7 +7,7 @@ use crate::text::escape;
 /// How many are listed by name.
 const MAX_NAMED: usize = 8;
 
-/// Files with saved output that eyelet removed to make room for new files.
+/// Saved output files of earlier commands that eyelet removed to make room for new ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemovedFiles {
     named: Vec<PathBuf>,

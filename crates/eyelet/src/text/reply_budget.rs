@@ -2,8 +2,8 @@
 
 use crate::text::truncate;
 
-/// The size limit of a reply. Tools return smaller pages to fit the limit, so offsets that a reply
-/// gives stay correct.
+/// The size limit of a reply. To fit the limit, tools return fewer items per page, so the next offset
+/// in a reply is correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyBudget {
     bytes: usize,

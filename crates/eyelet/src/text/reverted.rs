@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::protected_paths::PROTECTED_PATHS;
 
-/// A change to a protected path that eyelet reverted.
+/// A change to a protected path that eyelet reverted or failed to revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reverted {
@@ -18,7 +18,8 @@ pub struct Reverted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
-    /// eyelet restored the path. It moved the changed version, which may be the user's, to `to`.
+    /// eyelet restored the path and moved the changed version to `to`, because the user may have
+    /// made the change.
     #[non_exhaustive]
     Conflict {
         /// The path of the changed version. For a protected directory, a directory with the files
@@ -29,7 +30,7 @@ pub enum Fate {
     },
     /// The path had been removed or moved, or its mode had changed. eyelet restored the path.
     PutBack,
-    /// eyelet restored the path. It deleted the changed version, or a part of that version, because
+    /// eyelet restored the path, and deleted the changed version or a part of that version, because
     /// the disk is full.
     Deleted,
     /// Restoring the path failed. The user has to check the path.

@@ -43,7 +43,8 @@ pub const MAX_JOB_SECS: u64 = 24 * 60 * 60;
 /// How many seconds a call with `background` waits before it returns. If the command fails within
 /// this time, the reply reports the failure.
 pub const BACKGROUND_WAIT_SECS: u64 = 2;
-/// The maximum length of a command in bytes. Linux accepts no longer argument of a program.
+/// The maximum length of a command in bytes: the maximum that Linux allows for an argument of a
+/// program.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
 /// The tool `bash`.
@@ -234,21 +235,21 @@ fn limits() -> Vec<Limit> {
                 "truncated at a character boundary; saved in full to a file named in the reply",
             ),
         Limit::new("default of `timeout_secs`", DEFAULT_TIMEOUT_SECS, "seconds")
-            .beyond("the command is killed; its output so far is returned, `timed_out` is true"),
+            .beyond("eyelet kills the command and returns its output so far; `timed_out` is true"),
         Limit::new("maximum of `timeout_secs`", MAX_TIMEOUT_SECS, "seconds")
             .beyond("a larger value is reduced to this one"),
         Limit::new("run time of a background job", MAX_JOB_SECS, "seconds")
             .beyond("the job is killed; its output stays available"),
         Limit::new("time until a call with `background` returns", BACKGROUND_WAIT_SECS, "seconds")
-            .beyond("the command becomes a job"),
+            .beyond("the command continues as a job"),
         Limit::new("length of `command`", MAX_COMMAND_BYTES as u64, "bytes")
             .beyond("fails with `too_large`; write the command to a file and run the file"),
-        Limit::new("one file of saved output", MAX_FILE_BYTES, "bytes")
+        Limit::new("size of a file of saved output", MAX_FILE_BYTES, "bytes")
             .beyond("only the start is saved; the reply says how many bytes"),
-        Limit::new("all saved output of a session", MAX_SESSION_BYTES, "bytes")
+        Limit::new("size of all saved output of a session", MAX_SESSION_BYTES, "bytes")
             .beyond("the oldest files are removed"),
-        Limit::new("age of output saved by the command line", MAX_AGE_SECS as u64 / 3600, "hours")
-            .beyond("removed when eyelet next runs"),
+        Limit::new("age of output saved at the command line", MAX_AGE_SECS as u64 / 3600, "hours")
+            .beyond("the next run of eyelet removes the output"),
     ]
 }
 

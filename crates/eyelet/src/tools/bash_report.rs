@@ -56,7 +56,7 @@ pub struct BashReport {
     pub sandbox_hint: Option<String>,
     /// Changes to protected paths that eyelet reverted.
     pub sandbox_reverted: Vec<Reverted>,
-    /// Files with older saved output that eyelet removed to make room for the output of this
+    /// Saved output files of earlier commands that eyelet removed to make room for the output of this
     /// command.
     pub removed: RemovedFiles,
     /// The background job, if the command outlives the call that started it.
@@ -73,7 +73,7 @@ pub struct JobState {
     pub id: u64,
     /// The status of the job: running, or how the job ended.
     pub status: JobStatus,
-    /// How many seconds the job has run, or ran until it ended.
+    /// How many seconds the job has run. After the job has ended, the number no longer changes.
     pub elapsed_secs: u64,
 }
 

@@ -67,13 +67,12 @@ pub struct FindFilesReport {
     pub offset: u64,
     /// The offset of the next page, if more files match.
     pub next_offset: Option<u64>,
-    /// How many files the glob was compared with. Like `skipped`, this number is complete only if
-    /// no file matches.
+    /// How many files the glob was compared with. If a file matches, this number and the numbers in
+    /// `skipped` do not count all files.
     pub searched: u64,
     /// The numbers of skipped files, by reason.
     pub skipped: SkippedFiles,
-    /// The paths of directories that could not be read, escaped for display. A long list is
-    /// shortened.
+    /// The paths of the first files and directories that could not be read, escaped for display.
     pub unreadable: Vec<String>,
     /// How many hidden and ignored files match the glob. Set only if no other file matches.
     pub hidden_matches: u64,

@@ -28,8 +28,8 @@ use crate::text::matched_lines::{Groups, MAX_LINE_CHARS};
 use crate::text::newest_page::{NewestPage, PageUnit};
 use crate::tool::{Load, Tool, ToolDefinition};
 
-/// The maximum number of matching lines that pages show of one file, unless the search path is that
-/// file.
+/// The maximum number of matching lines that eyelet shows of each file. If the search path is a file,
+/// this limit does not apply.
 pub const MAX_LINES_PER_FILE: u64 = 20;
 /// The maximum number of lines of context before and after a match.
 pub const MAX_CONTEXT: u64 = 5;
@@ -129,7 +129,7 @@ impl Tool for GrepFiles {
                 Limit::new("files or matching lines per page, maximum", MAX_LIMIT, "files")
                     .beyond("a higher limit is reduced to the maximum; continue with offset"),
                 Limit::new("matching lines per file", MAX_LINES_PER_FILE, "lines")
-                    .beyond("reports how many more match; use the file as path"),
+                    .beyond("the reply says how many more match; to see them, set path to the file"),
                 Limit::new("lines of context before and after a match", MAX_CONTEXT, "lines")
                     .beyond("fails with `invalid_input`"),
                 Limit::new("length of a shown line", MAX_LINE_CHARS as u64, "characters")
@@ -137,13 +137,11 @@ impl Tool for GrepFiles {
                 Limit::new("length of a pattern or glob", MAX_PATTERN_BYTES as u64, "bytes")
                     .beyond("fails with `invalid_input`"),
                 Limit::new("size of a compiled pattern", MAX_COMPILED_BYTES as u64, "bytes")
-                    .beyond("fails with `invalid_input`; (?-u:\\w) is smaller than \\w"),
-                Limit::new(
-                    "length of a line that must be held in memory",
-                    MAX_LINE_BYTES as u64,
-                    "bytes",
-                )
-                .beyond("the rest of the file is skipped"),
+                    .beyond("fails with `invalid_input`; use a simpler pattern, or (?-u:\\w) instead of \\w"),
+                Limit::new("length of a line in a searched file", MAX_LINE_BYTES as u64, "bytes")
+                    .beyond(
+                        "the rest of the file is skipped; for show: files, most patterns have no such limit",
+                    ),
             ])
     }
 

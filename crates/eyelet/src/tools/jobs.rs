@@ -63,10 +63,10 @@ pub struct ListedJob {
     pub id: u64,
     /// The status of the job: running, or how the job ended.
     pub status: JobStatus,
-    /// The exit code of the command of the job; -1 if the job was killed or timed out. `None` while
-    /// the job runs.
+    /// The exit code of the command of the job. 137 if the sandbox killed the job, -1 if the job
+    /// timed out or was killed for another reason. `None` while the job runs.
     pub exit_code: Option<i32>,
-    /// How many seconds the job has run, or ran until it ended.
+    /// How many seconds the job has run. After the job has ended, the number no longer changes.
     pub elapsed_secs: u64,
     /// The command of the job on one line, escaped and shortened.
     pub command: String,
@@ -100,7 +100,9 @@ impl Tool for JobsTool {
         let jobs = bash_job::jobs_of(turn)?;
         let Some(id) = args.job else {
             if args.wait_secs.is_some() || args.stop == Some(true) {
-                return Err(ToolError::invalid_input("job is required with wait_secs and stop"));
+                return Err(ToolError::invalid_input(
+                    "wait_secs and stop require job, the number of a job",
+                ));
             }
             return Ok(JobsReport::List(list(jobs)));
         };

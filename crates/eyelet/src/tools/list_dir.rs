@@ -129,7 +129,7 @@ impl Tool for ListDir {
         .with_counts("entries read")
         .with_limits(vec![
             Limit::new("entries per page, by default", DEFAULT_LIMIT, "entries")
-                .beyond("reports `More than N entries found`; continue with offset"),
+                .beyond("the reply says `More than N entries found`; continue with offset"),
             Limit::new("levels, by default", DEFAULT_DEPTH, "levels")
                 .beyond("deeper entries are not listed; increase depth"),
             Limit::new("length of a name", MAX_ENTRY_LENGTH as u64, "bytes")

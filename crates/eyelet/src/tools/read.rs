@@ -113,7 +113,7 @@ impl TryFrom<RawArgs> for ReadArgs {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum ReadReport {
-    /// A page of lines of a text file, or a binary file.
+    /// A page of lines of a text file, or the start of a binary file.
     Text(TextPage),
     /// An image, possibly scaled down or cropped.
     Image(Image),
@@ -158,7 +158,7 @@ impl Tool for Read {
                 Limit::new("length of a line", MAX_LINE_LENGTH as u64, "characters")
                     .beyond("the line is truncated; continue with column"),
                 Limit::new("hex dump of a binary file", MAX_DUMP_BYTES as u64, "bytes")
-                    .beyond("the rest is not shown; read it as text with encoding"),
+                    .beyond("the rest is not shown; set encoding to read the file as text"),
             ]
             .into_iter()
             .chain(read_image::limits())

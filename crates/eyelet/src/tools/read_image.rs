@@ -141,13 +141,13 @@ pub(super) fn limits() -> [Limit; 5] {
     [
         Limit::new("size of an image file", MAX_IMAGE_FILE_BYTES, "bytes")
             .beyond("fails with `too_large`"),
-        Limit::new("pixels of an image, or of all its frames", MAX_PIXELS, "pixels")
+        Limit::new("pixels of an image, of all frames together", MAX_PIXELS, "pixels")
             .beyond("fails with `too_large`"),
         Limit::new("size of an image when decoded", MAX_DECODED_BYTES, "bytes")
             .beyond("fails with `too_large`"),
         Limit::new("width and height of an image as sent", u64::from(MAX_SIDE), "pixels")
-            .beyond("scaled down; see parts with region"),
+            .beyond("the image is scaled down; to see details, set region"),
         Limit::new("size of an image as sent", MAX_SENT_BYTES as u64, "bytes")
-            .beyond("sent as a smaller PNG or JPEG"),
+            .beyond("the image is sent as a smaller PNG or JPEG"),
     ]
 }

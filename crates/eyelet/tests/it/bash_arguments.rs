@@ -145,8 +145,8 @@ fn replies_without_supervisor() -> String {
 fn commands_are_refused_if_the_policy_cannot_be_enforced() {
     expect![[r#"
         {"ok":false,"error":{"code":"sandbox_unavailable","message":"bash is disabled by the sandbox policy `off`","hint":"use the policy `full` to run commands unsandboxed"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host configured no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}
-        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host configured no supervisor","hint":"use the policy `full` to run commands unsandboxed"}}"#]].assert_eq(&replies_without_supervisor());
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `read-only` cannot be enforced here: the host did not call TurnContext::with_sandbox_settings","hint":"use the policy `full` to run commands unsandboxed"}}
+        {"ok":false,"error":{"code":"sandbox_unavailable","message":"sandbox policy `workspace-write` cannot be enforced here: the host did not call TurnContext::with_sandbox_settings","hint":"use the policy `full` to run commands unsandboxed"}}"#]].assert_eq(&replies_without_supervisor());
 }
 
 #[cfg(not(feature = "sandbox"))]

@@ -191,7 +191,7 @@ fn arguments_that_exclude_each_other_are_refused() {
     assert_eq!(text(&turn, "bash", &zero), "timeout_secs must be greater than zero");
     for arguments in [json!({"wait_secs": 1}), json!({"stop": true})] {
         let reply = text(&turn, "jobs", &arguments);
-        assert_eq!(reply, "job is required with wait_secs and stop");
+        assert_eq!(reply, "wait_secs and stop require job, the number of a job");
     }
     let off = json!({"command": "echo x", "background": false, "on_timeout": "kill"});
     assert_eq!(text(&turn, "bash", &off), "[exit 0; stdout 1 line; stderr empty]\nx\n");
@@ -297,7 +297,7 @@ fn a_session_has_at_most_8_running_jobs() {
     assert_eq!(jobs.running(), 8);
     let call = ToolInvocation::new("bash", r#"{"command":"touch made","background":true}"#, &turn);
     let error = ToolRouter::new().call(&call).unwrap_err().to_string();
-    assert!(error.starts_with("8 jobs are running, which is the maximum; jobs of this session: 1 (exec sleep 1000), 2 ("), "{error}");
+    assert!(error.starts_with("8 jobs are running, which is the maximum; stop a job of this session: 1 (exec sleep 1000), 2 ("), "{error}");
     let arguments = json!({"command": "echo a; exec sleep 1000", "on_timeout": "background", "timeout_secs": 1});
     let reply = text(&turn, "bash", &arguments);
     let start = "[timed out after 1 s; stdout 1 line; stderr empty; not continued in the background: 8 jobs are running, ";
@@ -414,7 +414,7 @@ fn all_sessions_together_have_a_limit() {
     let error = text(&first, "bash", &json!({"command": "true", "background": true}));
     assert_eq!(
         error,
-        "64 jobs of all sessions are running, which is the maximum; this session has no running jobs"
+        "64 jobs of all sessions are running, which is the maximum; this session has no running jobs; retry later"
     );
     assert!(stop(&sessions[0], 1).starts_with("[job 1 killed, "));
     let reply = text(&first, "bash", &json!({"command": "true", "background": true}));

@@ -107,6 +107,30 @@ fn deny_globs_ignore_case_and_stars_match_no_slash() {
 }
 
 #[test]
+fn a_deny_glob_without_a_slash_matches_at_any_depth() {
+    let tree = TempTree::new(
+        "top.pem = CANARY\na/b/deep.pem = CANARY\na/keys/id = CANARY\nkeys/id = CANARY\na/open = plain",
+    );
+    let turn = denying(tree.path(), &["*.pem", "keys/"]);
+    for path in ["top.pem", "a/b/deep.pem", "keys/id", "a/keys/id"] {
+        let answer = ask(&turn, "read", json!({ "path": path }));
+        assert!(answer.starts_with("error permission_denied"), "{path}: {answer}");
+    }
+    let found = ask(&turn, "grep_files", json!({"pattern": "CANA.Y|plain"}));
+    assert_eq!(tree.redact(&found), "/repo/a/open");
+}
+
+#[test]
+fn a_deny_glob_with_a_slash_starts_at_the_root() {
+    let tree = TempTree::new("top.pem = CANARY\na/b.pem = plain\nb/a/c.pem = plain");
+    let turn = denying(tree.path(), &["./*.pem", "a/c.pem"]);
+    assert!(ask(&turn, "read", json!({"path": "top.pem"})).starts_with("error permission_denied"));
+    for path in ["a/b.pem", "b/a/c.pem"] {
+        assert_eq!(ask(&turn, "read", json!({ "path": path })), "[lines 1-1 of 1]\nplain");
+    }
+}
+
+#[test]
 fn an_absolute_deny_glob_applies_without_roots() {
     let tree = TempTree::new(TREE);
     let glob = tree.at("**/.env");

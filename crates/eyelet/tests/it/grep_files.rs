@@ -320,7 +320,7 @@ fn a_missing_rg_is_reported_with_a_hint() {
     let turn = turn_with(&tree, [("PATH", "relative:/nowhere:".into())]);
     let text = answer(&tree, &turn.with_search_engine(SearchEngine::Rg), r#"{"pattern":"foo"}"#);
     expect![[r#"
-        failed to launch rg: not found on PATH; install ripgrep on PATH, or use the embedded search engine
+        failed to launch rg: not found on PATH; install ripgrep in a directory on PATH, or use the embedded search engine
         error: search_failed"#]]
     .assert_eq(&text);
 }

@@ -55,9 +55,9 @@ fn entry(change: &Change) -> Value {
 
 /// The object at `path`.
 fn object(root: &CstRootNode, path: &[&str]) -> Result<CstObject, String> {
-    let no_object = || "expected an object".to_owned();
-    let mut object = root.object_value_or_create().ok_or_else(no_object)?;
+    let mut object = root.object_value_or_create().ok_or("the top level is not an object")?;
     for step in path {
+        let no_object = || format!("`{step}` is not an object");
         object = object.object_value(step).ok_or_else(no_object)?;
     }
     Ok(object)

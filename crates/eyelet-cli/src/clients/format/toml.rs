@@ -68,7 +68,10 @@ fn fill(document: &mut DocumentMut, change: &Change) -> Result<(), String> {
         entry.remove(field);
     }
     for field in &change.fields {
-        let new = item(&field.value)?;
+        let new = item(&field.value).map_err(|error| {
+            let (servers, name, key) = (change.servers, change.name, field.key);
+            format!("cannot write `{key}` of the entry `{servers}.{name}` as TOML: {error}")
+        })?;
         match entry.get_mut(field.key).and_then(Item::as_value_mut) {
             // Keep the comment after the old value.
             Some(there) => {
@@ -98,5 +101,5 @@ fn table<'t>(
 
 fn item(json: &Value) -> Result<Item, String> {
     let serialized = json.serialize(ValueSerializer::new());
-    serialized.map(value).map_err(|error| format!("unsupported value in the entry: {error}"))
+    serialized.map(value).map_err(|error| error.to_string())
 }

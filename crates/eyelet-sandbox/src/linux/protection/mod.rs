@@ -299,5 +299,7 @@ impl Protection {
 }
 
 fn moves_again() -> io::Error {
-    io::Error::other("protected directories kept moving while eyelet searched for them")
+    io::Error::other(
+        "protected directories kept moving while eyelet searched for them; run the command again",
+    )
 }

@@ -153,9 +153,12 @@ impl Recorder<'_> {
         let path = place.path.0.join(below);
         if let Some(now) = now {
             if self.tier == Tier::Landlock && now.has_unrecorded() {
-                let (bytes, entries) = (entry::MAX_BYTES, entry::MAX_ENTRIES);
+                let (mib, entries, levels) =
+                    (entry::MAX_BYTES >> 20, entry::MAX_ENTRIES, entry::MAX_DEPTH);
                 return Err(io::Error::other(format!(
-                    "{}: it is not readable, or has more than {bytes} bytes or {entries} entries",
+                    "{}: eyelet cannot save a copy of this path, which it needs to undo changes: \
+                     the path is not readable, or has more than {mib} MiB, {entries} entries or \
+                     {levels} levels of directories; make the path readable or smaller",
                     path.display()
                 )));
             }

@@ -54,7 +54,8 @@ pub(super) fn recover(
         // Otherwise it would count as the user's from now on.
         if let Some(failed) = reverted.iter().find(|reverted| reverted.fate == Fate::Failed) {
             let path = failed.path.0.display();
-            let what = "an earlier command changed this path and restoring it failed; check it";
+            let what = "an earlier command changed this path, and eyelet could not restore it; \
+                        check the path and the free disk space";
             return Err(io::Error::other(format!("{path}: {what}")));
         }
         fs::remove_file(path)?;

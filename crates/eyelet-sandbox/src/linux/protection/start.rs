@@ -83,7 +83,8 @@ impl Protection {
                 if Instant::now() >= until {
                     let path = path.display();
                     return Err(io::Error::other(format!(
-                        "{path}: another command has changed this path"
+                        "{path}: another running command has changed this path; run the command \
+                         again when the other command has ended"
                     )));
                 }
                 std::thread::sleep(SETTLE_INTERVAL);

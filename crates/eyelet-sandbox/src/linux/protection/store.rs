@@ -122,6 +122,13 @@ impl Store {
                 Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < until => {
                     std::thread::sleep(LOCK_INTERVAL);
                 }
+                Err(Errno::WOULDBLOCK) => {
+                    let seconds = LOCK_TIMEOUT.as_secs();
+                    let reason = format!(
+                        "another eyelet process has held this lock for {seconds} seconds; try again later"
+                    );
+                    return Err(at(&path, &io::Error::other(reason)));
+                }
                 Err(error) => return Err(at(&path, &error.into())),
             }
         }
@@ -270,7 +277,7 @@ fn create(own: &Path, folder: &Path) -> io::Result<()> {
 fn make_private(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     if !found.is_dir() || found.uid() != geteuid().as_raw() {
-        let reason = "it is not a directory of this user";
+        let reason = "it is not a directory, or another user owns it";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
     }
     match found.mode() & 0o777 {

@@ -58,11 +58,11 @@ impl Watch {
     pub(super) fn new(mark: &Path, inotify: Option<&OwnedFd>) -> io::Result<Self> {
         let inotify = match inotify {
             Some(inotify) => inotify.try_clone()?,
-            None => watch_handle::create().map_err(|error| exhausted(error, "instances"))?,
+            None => watch_handle::create()?,
         };
         let mut watch = Watch { inotify, folders: HashMap::new(), is_incomplete: false };
         let number = inotify::add_watch(&watch.inotify, mark, WatchFlags::MODIFY)
-            .map_err(|error| exhausted(error, "watches"))?;
+            .map_err(|error| watch_handle::exhausted(error, "watches"))?;
         watch.folders.entry(number).or_default().insert(mark.to_owned(), Names::All);
         Ok(watch)
     }
@@ -132,7 +132,7 @@ impl Watch {
                 return Ok(None);
             }
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
-            number => number.map_err(|error| exhausted(error, "watches"))?,
+            number => number.map_err(|error| watch_handle::exhausted(error, "watches"))?,
         };
         let paths = self.folders.entry(number).or_default();
         Ok(Some(paths.entry(path.to_owned()).or_insert_with(|| Names::Some(BTreeSet::new()))))
@@ -189,17 +189,6 @@ impl Watch {
             self.folders.remove(&number);
         }
         Ok(is_complete.then_some(events))
-    }
-}
-
-fn exhausted(error: Errno, what: &str) -> io::Error {
-    match error {
-        Errno::MFILE | Errno::NOSPC => {
-            let setting = format!("fs.inotify.max_user_{what}");
-            let reason = format!("all inotify {what} of this user are in use; raise {setting}");
-            io::Error::other(reason)
-        }
-        error => error.into(),
     }
 }
 

@@ -21,9 +21,9 @@ pub(crate) mod settings;
 pub(crate) mod supervised_process;
 
 impl TurnContext {
-    /// Sets the supervisor of commands and how the supervisor enforces the policy. Without these
-    /// settings, eyelet runs commands only under the policy `full`, each in a process group and
-    /// without a supervisor.
+    /// Sets the supervisor (the process that starts and kills commands) and the settings of the
+    /// sandbox. Without these settings, eyelet runs commands only under the policy `full`, each in a
+    /// process group and without a supervisor.
     #[must_use]
     pub fn with_sandbox_settings(mut self, settings: Arc<SandboxSettings>) -> Self {
         self.settings = Some(settings);

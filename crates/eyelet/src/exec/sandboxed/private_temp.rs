@@ -27,8 +27,8 @@ struct State {
 }
 
 impl PrivateTemp {
-    /// Uses a directory in `temp_dir`, or in `/tmp` if that fails. This call also removes the
-    /// directories of sessions that no longer run.
+    /// Creates a value for one session. eyelet will create the directory in `temp_dir`, or in `/tmp`
+    /// if that fails. This call also removes the directories of sessions that no longer run.
     pub fn session(temp_dir: impl Into<PathBuf>) -> Self {
         let temp_dir: PathBuf = temp_dir.into();
         let mut temp_dirs = vec![temp_dir.components().collect(), PathBuf::from(TMP)];

@@ -61,7 +61,9 @@ impl SupervisedCommand {
         };
         let (settings, reason) = match &turn.settings {
             _ if !cfg!(target_os = "linux") => (None, "sandboxing requires Linux"),
-            settings => (settings.as_ref(), "the host configured no supervisor"),
+            settings => {
+                (settings.as_ref(), "the host did not call TurnContext::with_sandbox_settings")
+            }
         };
         let Some(settings) = settings else {
             return match policy {

@@ -62,8 +62,9 @@ impl SandboxSettings {
     }
 
     /// Lets commands connect to these hosts only, through a proxy in this process. Requires the
-    /// first tier of the sandbox: in the second tier, and under the policy `full`, eyelet refuses
-    /// to run commands. Overrides an earlier [`with_network`](Self::with_network).
+    /// first [tier](eyelet_sandbox::Tier) of the sandbox: in the second tier, and under the policy
+    /// `full`, eyelet refuses to run commands. Overrides an earlier
+    /// [`with_network`](Self::with_network).
     #[must_use]
     pub fn with_allowed_hosts(mut self, hosts: AllowedHosts) -> Self {
         self.network = Network::Off;
@@ -110,16 +111,16 @@ impl SandboxSettings {
     }
 
     /// Under the policy `workspace-write`, lets commands write to this directory as if it were a
-    /// root. Tools other than `bash` get no access to the directory.
+    /// root. The other tools cannot access the directory.
     #[must_use]
     pub fn with_writable(mut self, directory: Root) -> Self {
         self.writable.push(Arc::new(directory));
         self
     }
 
-    /// Redirects the caches of npm, pip, Go and cargo to a directory per root in `folder`, such as
-    /// `~/.cache/eyelet`. eyelet removes directories that were not used for 30 days. Without this
-    /// setting, package managers fail if they write to their caches.
+    /// Redirects the caches of npm, pip, Go and cargo to directories in `folder`, such as
+    /// `~/.cache/eyelet`: one directory for each root. eyelet removes directories that were not used
+    /// for 30 days. Without this setting, package managers fail if they write to their caches.
     #[must_use]
     pub fn with_cache_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.package_caches = Some(Arc::new(PackageCaches::new(folder.into())));

@@ -27,8 +27,8 @@ type Resolve = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 ///
 /// Each host is a name, a name with the prefix `*.` for all names below it, or an address, with an
 /// optional port; without a port, every port is allowed. `registries` stands for [`REGISTRIES`].
-/// `localhost:PORT` and loopback addresses let commands connect to that port of this machine:
-/// eyelet forwards connections from the session's own loopback interface.
+/// `localhost:PORT`, or a loopback address with a port, lets commands connect to that port of this
+/// machine: eyelet forwards connections from the session's own loopback interface.
 ///
 /// eyelet refuses a name that resolves to a loopback, link-local or multicast address, unless that
 /// address is listed, too. If only an entry with `*.` matches a name, eyelet also refuses private
@@ -109,7 +109,7 @@ impl AllowedHosts {
         Ok(self)
     }
 
-    /// Uses `resolve` instead of the system's resolver to look up names.
+    /// Looks up host names with `resolve` instead of the resolver of the system.
     #[must_use]
     pub fn with_resolver(
         mut self,
@@ -260,7 +260,7 @@ impl Rule {
         };
         for address in &addresses {
             if address.is_unspecified() || address.is_multicast() {
-                return Err("commands cannot connect to it".to_owned());
+                return Err("commands cannot connect to this address".to_owned());
             }
             if address.is_loopback() && port.is_none() {
                 return Err(format!("an address of this machine requires a port: {text}:PORT"));

@@ -44,7 +44,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<RequestHead>, &'static str> {
     let length = match request.parse(bytes) {
         Ok(Status::Complete(length)) => length,
         Ok(Status::Partial) => return Ok(None),
-        Err(httparse::Error::TooManyHeaders) => return Err("too many headers"),
+        Err(httparse::Error::TooManyHeaders) => return Err("the request has too many headers"),
         Err(_) => return Err("the request is not valid HTTP/1"),
     };
     let (Some(method), Some(target)) = (request.method, request.path) else {
@@ -100,7 +100,7 @@ fn body_bytes(headers: &[Header<'_>]) -> Result<u64, &'static str> {
             let length = std::str::from_utf8(length).ok().and_then(|text| text.parse().ok());
             length.ok_or("invalid Content-Length")
         }
-        (..) => Err("the request has more than one length"),
+        (..) => Err("the request has more than one Content-Length or Transfer-Encoding header"),
     }
 }
 
