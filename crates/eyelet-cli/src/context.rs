@@ -30,16 +30,17 @@ pub(crate) fn build_without_store(flags: &ContextFlags) -> Result<TurnContext, F
         turn = turn.with_root(root);
     }
     let folders: Vec<_> = turn.roots().map(Path::to_owned).collect();
-    let turn = with_deny_list(flags, turn, &folders)?;
+    let deny_list = deny_list(flags, &turn, &folders)?;
+    let turn = turn.with_deny_list(deny_list);
     Ok(if flags.read_anywhere { turn.with_path_scope(PathScope::Everything) } else { turn })
 }
 
-/// Adds the deny list: the globs of `--deny` below `roots`, and secrets if anything is confined.
-pub(crate) fn with_deny_list(
+/// The deny list: the globs of `--deny` below `roots`, and secrets if anything is confined.
+pub(crate) fn deny_list(
     flags: &ContextFlags,
-    turn: TurnContext,
+    turn: &TurnContext,
     roots: &[PathBuf],
-) -> Result<TurnContext, Failure> {
+) -> Result<DenyList, Failure> {
     let is_confined =
         !flags.roots.is_empty() || flags.read_anywhere || turn.sandbox() != SandboxPolicy::Full;
     let deny_list = match is_confined {
@@ -52,8 +53,7 @@ pub(crate) fn with_deny_list(
     }
     let deny = |list: DenyList, glob: &String| list.with_glob(glob, &folders);
     let deny_list = flags.denied.iter().try_fold(deny_list, deny);
-    let deny_list = deny_list.map_err(|error| Failure::usage(error.message))?;
-    Ok(turn.with_deny_list(deny_list))
+    deny_list.map_err(|error| Failure::usage(error.message))
 }
 
 /// The sandbox settings of commands.

@@ -20,9 +20,9 @@ pub struct Options {
     pub roots: Vec<Arc<Root>>,
     /// The root of a session if neither the operator nor the client chooses a root.
     pub default_root: Option<Arc<Root>>,
-    /// The globs that the deny list of `turn` contains. The server applies the relative globs also
-    /// below the roots that the client sends.
-    pub denied_globs: Vec<String>,
+    /// Deny globs that the server applies below the roots of each session, or below the working
+    /// directory if a session has no roots. The deny list of `turn` applies everywhere.
+    pub relative_deny_globs: Vec<String>,
     /// Which paths `list_dir`, `find_files`, `grep_files` and `read` can open: only paths in the
     /// roots, or all paths.
     pub path_scope: PathScope,
@@ -45,7 +45,7 @@ impl Options {
             turn,
             roots: Vec::new(),
             default_root: None,
-            denied_globs: Vec::new(),
+            relative_deny_globs: Vec::new(),
             path_scope: PathScope::Roots,
             working_directory: WorkingDirectory::Inherited,
             reply: ReplyForm::default(),

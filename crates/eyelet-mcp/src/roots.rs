@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eyelet::{DenyList, Root, ToolError, TurnContext, escape_name};
+use eyelet::{Root, TurnContext, escape_name};
 
 use crate::options::{Options, WorkingDirectory};
 
@@ -26,34 +26,37 @@ pub(crate) fn turn_context(
 ) -> TurnContext {
     let named: Vec<_> =
         uris.unwrap_or_default().iter().filter_map(|uri| path_from_uri(uri)).collect();
-    let confined = if !depend_on_client(options) {
-        Ok(in_roots(options, turn, options.roots.clone()))
+    let roots = if !depend_on_client(options) {
+        Ok(options.roots.clone())
     } else if named.is_empty() {
-        in_default_root(options, turn)
+        default_root(options, turn)
     } else {
-        in_client_roots(options, turn, &named)
+        client_roots(&named)
     };
-    let confined = confined.unwrap_or_else(|reason| turn.clone().without_roots(reason));
+    let confined = roots.and_then(|roots| {
+        let folders: Vec<_> = roots.iter().map(|root| root.path()).collect();
+        Ok(in_roots(options, denying(options, turn, &folders)?, roots))
+    });
+    let confined = confined.unwrap_or_else(|reason| {
+        let turn = denying(options, turn, &[turn.cwd()]).unwrap_or_else(|_| turn.clone());
+        turn.without_roots(reason)
+    });
     confined.with_path_scope(options.path_scope)
 }
 
 /// The error is the reason why there are no roots.
-fn in_default_root(options: &Options, turn: &TurnContext) -> Result<TurnContext, String> {
+fn default_root(options: &Options, turn: &TurnContext) -> Result<Vec<Arc<Root>>, String> {
     let root = options.default_root.as_ref().ok_or_else(|| {
         format!(
             "the server was started in `{}` without --root, and the client sent no roots",
             escape_name(turn.cwd().as_os_str())
         )
     })?;
-    Ok(in_roots(options, turn, vec![Arc::clone(root)]))
+    Ok(vec![Arc::clone(root)])
 }
 
 /// The error is the reason why there are no roots.
-fn in_client_roots(
-    options: &Options,
-    turn: &TurnContext,
-    named: &[PathBuf],
-) -> Result<TurnContext, String> {
+fn client_roots(named: &[PathBuf]) -> Result<Vec<Arc<Root>>, String> {
     let mut roots = Vec::new();
     let mut failures = Vec::new();
     for path in named {
@@ -69,28 +72,32 @@ fn in_client_roots(
             failures.join("; ")
         ));
     }
-    let deny_list = deny_below(options, &roots).map_err(|error| error.message)?;
-    Ok(in_roots(options, &turn.clone().with_deny_list(deny_list), roots))
+    Ok(roots)
 }
 
-/// The deny list with its relative globs also below the client's roots.
-fn deny_below(options: &Options, roots: &[Arc<Root>]) -> Result<DenyList, ToolError> {
-    let roots: Vec<_> = roots.iter().map(|root| root.path()).collect();
-    let relative = options.denied_globs.iter().filter(|glob| !Path::new(glob).is_absolute());
+/// Adds the relative deny globs to the deny list. The error is the reason why a glob is invalid there.
+fn denying(
+    options: &Options,
+    turn: &TurnContext,
+    folders: &[&Path],
+) -> Result<TurnContext, String> {
     let list = options.turn.deny_list().clone();
-    relative.into_iter().try_fold(list, |list, glob| list.with_glob(glob, &roots))
+    let list = options
+        .relative_deny_globs
+        .iter()
+        .try_fold(list, |list, glob| list.with_glob(glob, folders));
+    Ok(turn.clone().with_deny_list(list.map_err(|error| error.message)?))
 }
 
 /// Confines the context to the roots. Moves an inherited working directory into them.
-fn in_roots(options: &Options, turn: &TurnContext, roots: Vec<Arc<Root>>) -> TurnContext {
-    let cwd = turn.cwd();
+fn in_roots(options: &Options, turn: TurnContext, roots: Vec<Arc<Root>>) -> TurnContext {
     let elsewhere = roots.first().filter(|_| {
         options.working_directory == WorkingDirectory::Inherited
-            && !roots.iter().any(|root| contains(root, cwd))
+            && !roots.iter().any(|root| contains(root, turn.cwd()))
     });
     let turn = match elsewhere.map(|root| turn.clone().with_cwd(root.path())) {
         Some(Ok(moved)) => moved,
-        Some(Err(_)) | None => turn.clone(),
+        Some(Err(_)) | None => turn,
     };
     turn.confined_to(roots)
 }

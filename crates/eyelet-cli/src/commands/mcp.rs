@@ -23,7 +23,7 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
         None => LogForm::Off,
     };
     log::start(flags.log.unwrap_or(form));
-    let context_flags = before.with(&flags.context);
+    let mut context_flags = before.with(&flags.context);
     let listener = flags.http.address.map(|address| Listener::open(&flags.http, address));
     let listener = listener.transpose()?;
     let policy = context_flags.sandbox.unwrap_or(config::SERVER_POLICY);
@@ -37,7 +37,13 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
     };
     let root_paths: Vec<_> =
         roots.iter().chain(&default_root).map(|root| root.path().to_owned()).collect();
-    let mut turn = context::with_deny_list(&context_flags, turn, &root_paths)?;
+    // Checks all globs, so that an invalid one stops the start.
+    context::deny_list(&context_flags, &turn, &root_paths)?;
+    let (absolute, relative) =
+        context_flags.denied.into_iter().partition(|glob| Path::new(glob).is_absolute());
+    context_flags.denied = absolute;
+    let deny_list = context::deny_list(&context_flags, &turn, &[])?;
+    let mut turn = turn.with_deny_list(deny_list);
     // With the token, a command could open a session with other roots.
     let token_file = listener.as_ref().and_then(|listener| listener.token_file.as_deref());
     for file in token_file.into_iter().chain(flags.record.as_deref()) {
@@ -57,7 +63,7 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
     if context_flags.cwd.is_some() {
         options.working_directory = WorkingDirectory::Explicit;
     }
-    options.denied_globs = context_flags.denied;
+    options.relative_deny_globs = relative;
     let served = match listener {
         Some(listener) => {
             listener.explain();
@@ -127,7 +133,9 @@ fn print_hints(options: &Options, router: &ToolRouter) {
     let tools: Vec<_> = router.definitions().iter().map(|tool| tool.name).collect();
     print::note(&format!("eyelet serves {} over MCP on stdin and stdout.", tools.join(", ")));
     let roots = || options.roots.iter().chain(&options.default_root).map(|root| root.path());
-    if roots().next().is_none() {
+    if options.path_scope == PathScope::Everything {
+        print::note("The tools can access all files, except secrets and denied paths.");
+    } else if roots().next().is_none() {
         print::note("No files are accessible; restart with --root DIR or in a project directory.");
     } else {
         let roots: Vec<_> = roots().map(|root| root.display().to_string()).collect();

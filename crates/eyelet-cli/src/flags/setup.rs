@@ -33,7 +33,7 @@ pub(crate) struct SetupFlags {
     /// Use the config file of the project or of the user [default: see --list; --check reads both]
     #[arg(long, value_enum)]
     pub(crate) scope: Option<Scope>,
-    /// More arguments for the server, such as --deny '*.pem'
+    /// More arguments for the server, such as --deny '*.key'
     #[arg(last = true, value_name = "ARGUMENT")]
     pub(crate) arguments: Vec<String>,
 }

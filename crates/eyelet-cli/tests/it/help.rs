@@ -353,7 +353,7 @@ fn help_of_setup() {
         Arguments:
           [CLIENT]       Client to set up [possible values: claude-code, claude-desktop, codex, gemini-cli,
                          cursor, vscode, copilot-cli, opencode, zed, windsurf, goose]
-          [ARGUMENT]...  More arguments for the server, such as --deny '*.pem'
+          [ARGUMENT]...  More arguments for the server, such as --deny '*.key'
 
         Options:
               --write          Add the entry to the client's config file and print the changed lines; the

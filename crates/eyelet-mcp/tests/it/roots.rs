@@ -145,6 +145,19 @@ fn relative_deny_globs_apply_below_client_roots() {
 }
 
 #[test]
+fn relative_deny_globs_do_not_apply_above_client_roots() {
+    let tree = TempTree::new("build/app/notes = one\nbuild/app/build = two");
+    let mut start = command(&tree);
+    start.args(["mcp", "--deny", "build"]).current_dir("/");
+    let mut server = Server::run(&mut start);
+    server.initialize("test", &json!({"roots": {}}));
+    answer_roots(&mut server, &[format!("file://{}", tree.at("build/app"))]);
+    assert_eq!(server.text("read", json!({"path": "notes"})), "[lines 1-1 of 1]\none");
+    let denied = server.error("read", json!({"path": "build"}));
+    assert!(denied.contains("is denied"), "{denied}");
+}
+
+#[test]
 fn the_newest_protocol_requests_roots_in_the_result() {
     let tree = tree();
     let mut server = Server::start(&tree, &[]);

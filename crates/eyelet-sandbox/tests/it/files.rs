@@ -148,7 +148,7 @@ fn other_versions_of_protected_paths_are_kept_beside_them() {
         let mut reported = reported.iter().filter_map(Value::as_str);
         let reported = reported.find(|text| text.contains("/.mcp.json: ")).unwrap();
         let (path, copy) =
-            reported.split_once(": restored; the other version was moved to ").unwrap();
+            reported.split_once(": restored; the changed version was moved to ").unwrap();
         assert!(path.ends_with("/.mcp.json"), "{answer}");
         assert_eq!(copy, format!("{path}.eyelet-conflict"), "{answer}");
         let read = server.text("read", json!({ "path": copy }));

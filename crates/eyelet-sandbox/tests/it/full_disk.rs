@@ -45,7 +45,7 @@ fn a_plant_without_space_for_a_conflict_copy_is_deleted() {
             assert!(!workspace.at(plant).exists(), "{tier:?} {plant}: {data}");
         }
         if tier == SECOND {
-            let expected = "restored; the disk is full, so the other version was deleted";
+            let expected = "restored; the disk is full, so the changed version was deleted";
             assert!(reported(&data, ".claude/more").ends_with(expected), "{data}");
         }
     }

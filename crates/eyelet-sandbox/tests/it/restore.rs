@@ -140,7 +140,7 @@ fn the_command_line_prints_reverted_paths() {
     let output = workspace.eyelet(SECOND).args(["bash", command]).output().unwrap();
     let reported = workspace.tree.redact(&String::from_utf8_lossy(&output.stderr));
     expect![[r#"
-        protected path /repo/.mcp.json: restored; the other version was moved to /repo/.mcp.json.eyelet-conflict
+        protected path /repo/.mcp.json: restored; the changed version was moved to /repo/.mcp.json.eyelet-conflict
         protected path /repo/.vscode/tasks.json: restored
     "#]]
     .assert_eq(&reported);

@@ -321,11 +321,12 @@ fn denied_globs_are_hidden_or_commands_are_refused() {
         .env = CANARY
         sub/.ENV = CANARY
         secret/key = CANARY
+        deep/er/secret/key = CANARY
         open = seen
     ",
     );
     let deny = ["--deny", "**/.env", "--deny", "secret"];
-    let command = "cat .env sub/.ENV secret/key; ln -s .env l; cat l; rm -f .env; mv sub/.ENV x; \
+    let command = "cat .env sub/.ENV {,deep/er/}secret/key; ln -s .env l; cat l; rm -f .env; mv sub/.ENV x; \
                    cat x; cat open; grep -rc CANARY . | grep -v :0";
     let data = workspace.data(&[SUPERVISED[0], &deny].concat(), command);
     assert_eq!(data["stdout"], "seen", "{data}");

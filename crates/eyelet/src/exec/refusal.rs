@@ -7,6 +7,8 @@ use std::io;
 pub(crate) enum Refusal {
     /// The sandbox policy cannot be enforced.
     Unavailable(String),
+    /// The command may run if it is tried again later.
+    Later(String),
     /// The system's error.
     Io(io::Error),
 }

@@ -70,39 +70,49 @@ impl DenyList {
         self
     }
 
-    /// Denies the paths that `glob` matches. A glob without a slash, such as `*.pem`, matches a name at any depth below
-    /// each of `base_dirs`; a relative glob with a slash, such as `./*.pem` or `src/*.pem`, starts at each of `base_dirs`.
-    /// Matching ignores ASCII case; `*` does not match a slash.
+    /// Denies the paths that `glob` matches. A glob without a slash, such as `*.key`, matches a name at any depth below
+    /// each of `base_dirs`. A glob with a slash is absolute, or relative to each of `base_dirs`, such as `./*.key`. A slash at
+    /// the end is ignored. Matching ignores ASCII case; `*` does not match a slash.
     ///
     /// # Errors
     /// `invalid_input` if the glob is not valid.
     pub fn with_glob(mut self, glob: &str, base_dirs: &[&Path]) -> Result<Self, ToolError> {
-        let glob = glob.trim_end_matches('/');
-        let globs: Vec<(String, PathBuf)> = if Path::new(glob).is_absolute() {
-            vec![(glob.to_owned(), before_wildcards(glob))]
+        let refused = |reason: &dyn std::fmt::Display| {
+            ToolError::invalid_input(format!("deny glob `{glob}` is invalid: {reason}"))
+        };
+        let is_absolute = glob.starts_with('/');
+        let mut names = glob.trim_end_matches('/');
+        let depth = if names.contains('/') { "" } else { "**/" };
+        while let Some(rest) = names.strip_prefix("./") {
+            names = rest;
+        }
+        let names = if is_absolute { names.get(1..).unwrap_or_default() } else { names };
+        if names.split('/').any(|name| matches!(name, "" | "." | "..")) {
+            return Err(refused(&"between slashes, a name is required, not `.` or `..`"));
+        }
+        let globs: Vec<(String, PathBuf)> = if is_absolute {
+            let glob = format!("/{names}");
+            let start = before_wildcards(&glob);
+            vec![(glob, start)]
         } else {
-            let depth = if glob.contains('/') { "" } else { "**/" };
-            let glob = glob.trim_start_matches("./");
             let below = |base_dir: &&Path| {
                 let real = real_or_given(base_dir);
-                let glob = format!("{}/{depth}{glob}", escaped(&real).trim_end_matches('/'));
+                let glob = format!("{}/{depth}{names}", escaped(&real).trim_end_matches('/'));
                 (glob, real)
             };
             base_dirs.iter().map(below).collect()
         };
-        let refused = |error: globset::Error| {
-            ToolError::invalid_input(format!("deny glob `{glob}` is invalid: {}", error.kind()))
-        };
         for (glob, start) in globs {
             let mut builder = GlobBuilder::new(&glob);
             builder.literal_separator(true).case_insensitive(true);
-            self.globs.push(DenyGlob { glob: builder.build().map_err(refused)?, start });
+            let glob = builder.build().map_err(|error| refused(error.kind()))?;
+            self.globs.push(DenyGlob { glob, start });
         }
         let mut set = GlobSetBuilder::new();
         self.globs.iter().for_each(|own| {
             set.add(own.glob.clone());
         });
-        self.set = set.build().map_err(refused)?;
+        self.set = set.build().map_err(|error| refused(error.kind()))?;
         Ok(self)
     }
 

@@ -19,7 +19,9 @@ pub(super) fn ended(
         Refusal::Io(error) if spec.directory.is_removed() => {
             unusable(&escape::name(spec.directory_shown.as_os_str()), &error)
         }
-        refusal @ (Refusal::Io(_) | Refusal::Unavailable(_)) => refused(refusal, turn),
+        refusal @ (Refusal::Io(_) | Refusal::Unavailable(_) | Refusal::Later(_)) => {
+            refused(refusal, turn)
+        }
     })?;
     let findings = blocked::find(&outcome, &spec.command, &spec.directory_shown, turn);
     Ok(EndedCommand { outcome, findings })
@@ -28,6 +30,10 @@ pub(super) fn ended(
 pub(super) fn refused(refusal: Refusal, turn: &TurnContext) -> ToolError {
     let reason = match refusal {
         Refusal::Io(error) => return failed(&error),
+        Refusal::Later(reason) => {
+            let message = format!("cannot run the command yet: {reason}");
+            return ToolError::new(ErrorCode::SandboxUnavailable, message);
+        }
         Refusal::Unavailable(reason) => reason,
     };
     let failure = |message| ToolError::new(ErrorCode::SandboxUnavailable, message);

@@ -334,15 +334,15 @@ fn reverted(reverted: &Reverted) -> String {
     let path = shown(&reverted.path);
     match &reverted.fate {
         Fate::Conflict { to, removed: 0 } => {
-            format!("{path}: restored; the other version was moved to {}", shown(to))
+            format!("{path}: restored; the changed version was moved to {}", shown(to))
         }
         Fate::Conflict { to, removed } => format!(
-            "{path}: restored; the other version was moved to {}; older copies removed: {removed}",
+            "{path}: restored; the changed version was moved to {}; older copies removed: {removed}",
             shown(to)
         ),
         Fate::PutBack => format!("{path}: restored"),
         Fate::Deleted => {
-            format!("{path}: restored; the disk is full, so the other version was deleted")
+            format!("{path}: restored; the disk is full, so the changed version was deleted")
         }
         Fate::Failed => format!("{path}: may have changed and could not be restored; check it"),
         Fate::Unseen => format!(

@@ -62,7 +62,7 @@ pub struct TextPage {
     pub is_numbered: bool,
 }
 
-/// The details of a binary file, for the text form. The envelope contains only `true` instead.
+/// The details of a binary file, which only the text form shows. In the envelope, the field `binary` is just `true`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BinaryFile {

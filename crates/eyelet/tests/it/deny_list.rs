@@ -161,6 +161,16 @@ fn an_invalid_deny_glob_is_refused() {
     let error = DenyList::empty().with_glob("a[", &[Path::new("/w")]).unwrap_err();
     expect!["deny glob `a[` is invalid: unclosed character class; missing ']'"]
         .assert_eq(&error.message);
+    // These would match nothing, and so deny nothing.
+    for glob in
+        ["", "/", ".", "./", "..", "../app", "a/../b", "a//b", ".//b", "a/./b", "/a/../b", "//a"]
+    {
+        let error = DenyList::empty().with_glob(glob, &[Path::new("/w")]).unwrap_err();
+        let expected = format!(
+            "deny glob `{glob}` is invalid: between slashes, a name is required, not `.` or `..`"
+        );
+        assert_eq!(error.message, expected);
+    }
 }
 
 /// The deny list of secrets in `home`.

@@ -124,9 +124,8 @@ impl Store {
                 }
                 Err(Errno::WOULDBLOCK) => {
                     let seconds = LOCK_TIMEOUT.as_secs();
-                    let reason = format!(
-                        "another eyelet process has held this lock for {seconds} seconds; try again later"
-                    );
+                    let reason =
+                        format!("other eyelet processes have used this lock for {seconds} seconds");
                     return Err(at(&path, &io::Error::other(reason)));
                 }
                 Err(error) => return Err(at(&path, &error.into())),

@@ -16,6 +16,7 @@ use eyelet_sandbox::{
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::cpu_count::cpu_count;
+use crate::exec::refusal::Refusal;
 use crate::text::escape;
 
 /// How long a command waits for a search.
@@ -48,7 +49,7 @@ pub(crate) struct RepositorySearch {
 impl RepositorySearch {
     /// The repositories in these roots. Fails if the search takes too long; it continues, and a later command
     /// gets its result.
-    pub(crate) fn below(&self, roots: &[&Path]) -> Result<Repositories, String> {
+    pub(crate) fn below(&self, roots: &[&Path]) -> Result<Repositories, Refusal> {
         // All of them search at the same time.
         let searches: Vec<_> = roots.iter().map(|root| self.search(root, find)).collect();
         let deadline = Instant::now() + MAX_WAIT;
@@ -112,20 +113,20 @@ impl Search {
         self.has_finished.notify_all();
     }
 
-    fn wait(&self, time: Duration) -> Result<Repositories, String> {
+    fn wait(&self, time: Duration) -> Result<Repositories, Refusal> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.has_finished.wait_timeout_while(found, time, |found| found.is_none());
         let (found, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let found = found.clone().ok_or_else(|| {
-            format!(
+            Refusal::Later(format!(
                 "still searching the root `{}` for git repositories to protect ({} directories so far); \
                  run the command again later",
                 escape::name(self.root.as_os_str()),
                 self.directories.load(Ordering::Relaxed)
-            )
+            ))
         })?;
         match found.failed {
-            Some(reason) => Err(reason),
+            Some(reason) => Err(Refusal::Later(reason)),
             None => Ok(found),
         }
     }

@@ -48,7 +48,8 @@ fn a_search_that_takes_long_fails_once_and_continues() {
         Repositories { folders: vec![PathBuf::from("/root/.git")], ..Repositories::default() }
     };
     let root = Path::new("/root");
-    let error = searches.search(root, slow).wait(Duration::ZERO).unwrap_err();
+    let error = searches.search(root, slow).wait(Duration::ZERO);
+    let Err(Refusal::Later(error)) = error else { panic!("{error:?}") };
     assert!(error.starts_with("still searching the root `/root` for git repositories"), "{error}");
     drop(closed);
     let again = searches.search(root, |_| unreachable!("the search has already started"));
@@ -64,7 +65,8 @@ fn a_search_that_cannot_read_a_directory_fails_and_is_repeated() {
         found.note_error(Path::new("/root/sub"), &rustix::io::Errno::MFILE.into());
         found
     });
-    let error = failed.wait(Duration::from_secs(60)).unwrap_err();
+    let error = failed.wait(Duration::from_secs(60));
+    let Err(Refusal::Later(error)) = error else { panic!("{error:?}") };
     assert!(error.starts_with("cannot search /root/sub for repositories"), "{error}");
     let again = searches.below(&[tree.path()]).unwrap();
     assert_eq!(again.folders, [tree.path().join("sub/.git")]);

@@ -163,7 +163,7 @@ fn confine(
     let denied = denied.map_err(Refusal::Unavailable)?;
     let mut closed = denied.closed;
     if request.policy == Policy::WorkspaceWrite {
-        let repositories = settings.repositories.below(&roots).map_err(Refusal::Unavailable)?;
+        let repositories = settings.repositories.below(&roots)?;
         request.repositories = repositories.folders.iter().map(RawPath::from).collect();
         request.worktrees = repositories.worktrees;
         let is_outside = |path: &Path| !roots.iter().any(|root| path.starts_with(root));

@@ -206,7 +206,7 @@ impl SupervisedProcess {
                             format!("protected path {} kept changing", self.below_root(&path.0))
                         }
                         KillReason::Unprotected(error) => {
-                            format!("cannot watch the protected or denied paths: {error}")
+                            format!("cannot keep the protected or denied paths safe: {error}")
                         }
                         KillReason::MemoryLimit(bytes) => {
                             format!("memory limit {}", MemoryLimit::in_words(bytes))

@@ -51,7 +51,9 @@ pub(super) fn serve(client: &TcpStream, shared: &Shared, end: BorrowedFd<'_>) ->
         Err(denial) => {
             let reason = match denial {
                 Denial::Resolved(address) => {
-                    format!("the sandbox blocked {shown}: its address {address} is not allowed")
+                    format!(
+                        "the sandbox blocked {shown}: the name is allowed, but its address {address} is not"
+                    )
                 }
                 Denial::NotAllowed | Denial::Invalid | Denial::Unresolved(_) => {
                     format!("the sandbox blocked {shown}: the host is not allowed")
