@@ -118,7 +118,7 @@ fn limits_are_printed_as_a_table() {
           run time of a background job                                86,400 seconds      the job is killed; its output stays available
           time until a call with `background` returns                 2 seconds           the command continues as a job
           length of `command`                                         131,071 bytes       fails with `too_large`; write the command to a file and run the file
-          size of a file of saved output                              256 MiB             only the start is saved; the reply says how many bytes
+          size of a file of saved output                              256 MiB             only the start is saved; the reply says how many bytes were saved
           size of all saved output of a session                       1 GiB               the oldest files are removed
           age of output saved at the command line                     24 hours            the next run of eyelet removes the output
         jobs

@@ -176,8 +176,8 @@ fn start_in(
     };
     let flags = if tier == Some(Tier::Namespaces) { namespaces::clone_flags() } else { 0 };
     let mapped = (flags & libc::CLONE_NEWUSER != 0).then(namespaces::identity);
-    let (channel, theirs) =
-        UnixStream::pair().map_err(failed("cannot connect to the supervisor's init process"))?;
+    let (channel, theirs) = UnixStream::pair()
+        .map_err(failed("cannot create a socket pair for the supervisor's init process"))?;
     let control = control.try_clone();
     let control = control.map_err(failed("cannot duplicate the connection to the caller"))?;
     let forked = match (tier, request.network) {

@@ -41,7 +41,7 @@ pub(super) fn fork_init(
     caller: &UnixStream,
 ) -> Result<Forked, SetupFailure> {
     let failed = |error: io::Error| {
-        SetupFailure::new("cannot connect to the supervisor's init process", error)
+        SetupFailure::new("cannot create a socket pair for the supervisor's init process", error)
     };
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
     let mapped = (flags & libc::CLONE_NEWUSER != 0).then(namespaces::identity);

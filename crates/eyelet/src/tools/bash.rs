@@ -245,7 +245,7 @@ fn limits() -> Vec<Limit> {
         Limit::new("length of `command`", MAX_COMMAND_BYTES as u64, "bytes")
             .beyond("fails with `too_large`; write the command to a file and run the file"),
         Limit::new("size of a file of saved output", MAX_FILE_BYTES, "bytes")
-            .beyond("only the start is saved; the reply says how many bytes"),
+            .beyond("only the start is saved; the reply says how many bytes were saved"),
         Limit::new("size of all saved output of a session", MAX_SESSION_BYTES, "bytes")
             .beyond("the oldest files are removed"),
         Limit::new("age of output saved at the command line", MAX_AGE_SECS as u64 / 3600, "hours")
