@@ -181,7 +181,7 @@ impl Check<'_> {
                 if !exists(&parent, name)? {
                     return Ok(None);
                 }
-                *replaced = Some(restore(&parent, name, &path, None)?);
+                self.restored(&path, replaced, restore(&parent, name, &path, None)?);
                 continue;
             }
             let now = take(&parent, name, recorded)?;
@@ -192,7 +192,10 @@ impl Check<'_> {
                     Kept::Now if take(&parent, name, None)?.as_ref() == recorded => return Ok(now),
                     Kept::Now | Kept::Again => {}
                     Kept::Writable => {
-                        restore(&parent, name, &path, recorded)?;
+                        let done = restore(&parent, name, &path, recorded)?;
+                        if done.is_version() {
+                            self.restored(&path, replaced, done);
+                        }
                     }
                 }
                 continue;
@@ -200,10 +203,19 @@ impl Check<'_> {
             match self.judge.verdict(&path, now.as_ref(), recorded)? {
                 Verdict::Users(entry) => return Ok(entry),
                 Verdict::Again => {}
-                Verdict::Unknown => *replaced = Some(restore(&parent, name, &path, recorded)?),
+                Verdict::Unknown => {
+                    self.restored(&path, replaced, restore(&parent, name, &path, recorded)?);
+                }
             }
         }
         Err(io::Error::other("it changed again"))
+    }
+
+    /// Notes what a restore replaced. A path may be restored several times in one check.
+    fn restored(&mut self, path: &Path, replaced: &mut Option<Replaced>, done: Replaced) {
+        if let Some(earlier) = replaced.replace(done).filter(Replaced::is_version) {
+            self.report(&earlier.changed.clone().unwrap_or_else(|| path.to_owned()), fate(earlier));
+        }
     }
 
     /// The folder that holds `below`. If other files are in the way, moves them away.

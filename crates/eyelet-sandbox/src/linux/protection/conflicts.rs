@@ -10,7 +10,7 @@ use rustix::fs::{Mode, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::entry::{Entry, Room, remove};
-use super::folders::{enter, enter_or_create, look, make_accessible, open, split};
+use super::folders::{enter, enter_or_create, look, make_accessible, open, reopening, split};
 use super::store::hash;
 use crate::message::{Fate, Reverted};
 
@@ -59,32 +59,38 @@ pub(super) fn set_aside(
     to: &OwnedFd,
     base: &OsStr,
 ) -> io::Result<SetAside> {
-    if let Some(folder) = enter(from, name)? {
-        // The system moves only folders that their owner may write.
-        make_accessible(&folder);
-    }
     // At once: a command may have made it so large that reading it takes long.
     let temporary = temporary_name()?;
     relocate(from, name, to, &temporary)?;
-    let own = Entry::take(to, &temporary, None, &mut Room::new())?;
+    // If a command prevents another name, the copy keeps the one that it has.
+    Ok(settle(to, &temporary, base).unwrap_or(SetAside { name: Some(temporary), removed: 0 }))
+}
+
+/// Gives the copy `temporary` in the folder `to` its name.
+fn settle(to: &OwnedFd, temporary: &OsStr, base: &OsStr) -> io::Result<SetAside> {
+    let take = |name: &OsStr| reopening(&[to], || Entry::take(to, name, None, &mut Room::new()));
+    let rename = |name: &OsStr| {
+        reopening(&[to], || Ok(renameat_with(to, temporary, to, name, RenameFlags::NOREPLACE)?))
+    };
+    let own = take(temporary)?;
     for candidate in candidates(base) {
-        let stands = Entry::take(to, &candidate, None, &mut Room::new())?;
+        let stands = take(&candidate)?;
         let is_equal = |stands: &Entry| own.as_ref().is_some_and(|own| own.has_content_of(stands));
         if stands.as_ref().is_some_and(is_equal) {
-            remove(to, &temporary)?;
+            reopening(&[to], || remove(to, temporary))?;
             return Ok(SetAside { name: Some(candidate), removed: 0 });
         }
         if stands.is_some() {
             continue;
         }
-        match renameat_with(to, &temporary, to, &candidate, RenameFlags::NOREPLACE) {
-            Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
+        match rename(&candidate) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
             Ok(()) => return Ok(SetAside { name: Some(candidate), removed: 0 }),
         }
     }
     let oldest = remove_oldest(to, base)?;
-    renameat_with(to, &temporary, to, &oldest, RenameFlags::NOREPLACE)?;
+    rename(&oldest)?;
     Ok(SetAside { name: Some(oldest), removed: 1 })
 }
 
@@ -107,7 +113,7 @@ pub(super) fn or_delete(
 ) -> io::Result<SetAside> {
     match aside {
         Err(error) if lacks_space(&error) => {
-            remove(from, name)?;
+            reopening(&[from], || remove(from, name))?;
             Ok(SetAside { name: None, removed: 0 })
         }
         aside => aside,
@@ -185,17 +191,33 @@ fn remove_oldest(here: &OwnedFd, base: &OsStr) -> io::Result<OsString> {
 
 /// Renames, or copies to another mount.
 fn relocate(from: &OwnedFd, name: &OsStr, to: &OwnedFd, new: &OsStr) -> io::Result<()> {
-    match renameat_with(from, name, to, new, RenameFlags::NOREPLACE) {
-        Err(Errno::XDEV | Errno::BUSY) => {
-            if let Some(entry) = Entry::take(from, name, None, &mut Room::new())? {
-                entry.create(to, new).inspect_err(|_| {
-                    let _ = remove(to, new);
-                })?;
-            }
-            remove(from, name)
+    let renamed = reopening(&[from, to], || {
+        if let Some(folder) = enter(from, name)? {
+            // The system moves only folders that their owner may write.
+            make_accessible(&folder);
         }
-        renamed => Ok(renamed?),
+        Ok(renameat_with(from, name, to, new, RenameFlags::NOREPLACE)?)
+    });
+    let error = match renamed {
+        Err(error) => error,
+        renamed => return renamed,
+    };
+    if !matches!(Errno::from_io_error(&error), Some(Errno::XDEV | Errno::BUSY)) {
+        return Err(error);
     }
+    if let Some(entry) = reopening(&[from], || Entry::take(from, name, None, &mut Room::new()))? {
+        create(&entry, to, new)?;
+    }
+    reopening(&[from], || remove(from, name))
+}
+
+/// Creates an entry, or nothing.
+pub(super) fn create(entry: &Entry, folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    reopening(&[folder], || {
+        entry.create(folder, name).inspect_err(|_| {
+            let _ = reopening(&[folder], || remove(folder, name));
+        })
+    })
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ pub(super) const FOLDER: OFlags =
 
 /// How often the system may ask to repeat a lookup during which something was renamed.
 const MAX_ATTEMPTS: usize = 64;
+/// How often a folder is opened again for one action.
+const MAX_REOPENED: usize = 4;
 
 /// The device and inode numbers of a folder.
 pub(super) type Identity = (u64, u64);
@@ -152,6 +154,22 @@ pub(super) fn make_accessible(folder: &OwnedFd) {
         let mode = Permissions::from_mode(found.st_mode & 0o7777 | 0o700);
         let _ = std::fs::set_permissions(by_handle(folder), mode);
     }
+}
+
+/// Repeats an action that fails because a command closed one of these folders in the meantime.
+pub(super) fn reopening<T>(
+    folders: &[&OwnedFd],
+    mut action: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
+    for _ in 0..MAX_REOPENED {
+        match action() {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                folders.iter().for_each(|folder| make_accessible(folder));
+            }
+            done => return done,
+        }
+    }
+    action()
 }
 
 /// The path of an open folder for functions that need one.

@@ -80,7 +80,10 @@ pub(super) fn put_back(
         if let Some(folder) = folders::enter(&from, &old)? {
             folders::make_accessible(&folder);
         }
-        renameat_with(&from, &old, &parent_folder, name, RenameFlags::NOREPLACE)?;
+        let flags = RenameFlags::NOREPLACE;
+        folders::reopening(&[&from, &parent_folder], || {
+            Ok(renameat_with(&from, &old, &parent_folder, name, flags)?)
+        })?;
     }
     Ok(Some(replaced))
 }

@@ -16,7 +16,7 @@ use super::conflicts::{
     self, SetAside, conflict_name, lacks_space, or_delete, set_aside, temporary_name,
 };
 use super::entry::{Entry, Room, remove};
-use super::folders::{enter, look, make_accessible};
+use super::folders::{enter, look, make_accessible, reopening};
 
 /// If more entries are new in a protected folder, the whole folder is replaced.
 const MAX_NEW_ENTRIES: usize = 100;
@@ -39,6 +39,11 @@ impl Replaced {
         let is_deleted = aside.name.is_none();
         let copy = aside.name.map(|name| path.with_file_name(name));
         Replaced { copy, removed: aside.removed, is_deleted, changed: None }
+    }
+
+    /// Whether there was a version with another content.
+    pub(super) fn is_version(&self) -> bool {
+        self.copy.is_some() || self.is_deleted
     }
 }
 
@@ -69,7 +74,10 @@ pub(super) fn restore(
             let replaced = Replaced::default();
             let mut merge = Merge { beside: parent, name, path, replaced, changed: Vec::new() };
             if let Some(folder) = enter(parent, name)? {
-                merge.folder(&folder, recorded, &mut Vec::new())?;
+                let merged = merge.folder(&folder, recorded, &mut Vec::new());
+                // What was moved so far is reported; the next check restores the rest.
+                let is_moved = merge.replaced.is_version();
+                merged.or_else(|error| if is_moved { Ok(()) } else { Err(error) })?;
             }
             let is_only = merge.changed.len() == 1;
             merge.replaced.changed = merge.changed.pop().filter(|_| is_only);
@@ -89,7 +97,9 @@ fn whole(
 ) -> io::Result<Replaced> {
     let base = conflict_name(name);
     let aside = replace(parent, name, now, recorded, |other| {
-        or_delete(set_aside(parent, other, parent, &base), parent, other)
+        let aside = or_delete(set_aside(parent, other, parent, &base), parent, other);
+        // If a command prevents another name, the version keeps the one that it has.
+        Ok(aside.unwrap_or_else(|_| SetAside { name: Some(other.to_owned()), removed: 0 }))
     })?;
     Ok(aside.map_or(Replaced::default(), |aside| Replaced::at(path, aside)))
 }
@@ -104,44 +114,42 @@ fn replace(
     keep: impl FnOnce(&OsStr) -> io::Result<SetAside>,
 ) -> io::Result<Option<SetAside>> {
     let temporary = temporary_name()?;
-    let create = || {
-        recorded.create(parent, &temporary).inspect_err(|_| {
-            let _ = remove(parent, &temporary);
-        })
+    let create = || conflicts::create(recorded, parent, &temporary);
+    let rename = |flags| {
+        reopening(&[parent], || Ok(renameat_with(parent, &temporary, parent, name, flags)?))
     };
     match create() {
         Err(error) if lacks_space(&error) && now.is_some() => {
             // Without space for both, the other version goes first: it may be a plant.
-            remove(parent, name)?;
+            reopening(&[parent], || remove(parent, name))?;
             create()?;
-            renameat_with(parent, &temporary, parent, name, RenameFlags::NOREPLACE)?;
+            rename(RenameFlags::NOREPLACE)?;
             return Ok(Some(SetAside { name: None, removed: 0 }));
         }
         created => created?,
     }
     let flags = if now.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
-    match renameat_with(parent, &temporary, parent, name, flags) {
+    match rename(flags) {
         Ok(()) => match now {
             None => Ok(None),
             // Only its mode was changed.
-            Some(now) if now.has_content_of(recorded) => remove(parent, &temporary).map(|()| None),
+            Some(now) if now.has_content_of(recorded) => {
+                reopening(&[parent], || remove(parent, &temporary)).map(|()| None)
+            }
             Some(_) => keep(&temporary).map(Some),
         },
         Err(error) => {
-            let _ = remove(parent, &temporary);
-            match (error, now) {
-                (Errno::BUSY, Some(now)) if now.is_file() && recorded.is_file() => {
-                    let aside = match now.create(parent, &temporary) {
-                        Err(error) if lacks_space(&error) => {
-                            let _ = remove(parent, &temporary);
-                            SetAside { name: None, removed: 0 }
-                        }
+            let _ = reopening(&[parent], || remove(parent, &temporary));
+            match (Errno::from_io_error(&error), now) {
+                (Some(Errno::BUSY), Some(now)) if now.is_file() && recorded.is_file() => {
+                    let aside = match conflicts::create(now, parent, &temporary) {
+                        Err(error) if lacks_space(&error) => SetAside { name: None, removed: 0 },
                         created => created.and_then(|()| keep(&temporary))?,
                     };
                     recorded.write_in_place(parent, name)?;
                     Ok(Some(aside))
                 }
-                (error, _) => Err(error.into()),
+                (_, _) => Err(error),
             }
         }
     }
@@ -226,11 +234,17 @@ impl Merge<'_> {
         own_name: &OsStr,
         below: &[OsString],
     ) -> io::Result<SetAside> {
-        let (mut to, conflict) = conflicts::folder(self.beside, &conflict_name(self.name))?;
+        let (mut to, conflict) = reopening(&[self.beside], || {
+            conflicts::folder(self.beside, &conflict_name(self.name))
+        })?;
         for step in below {
-            (to, _) = conflicts::folder(&to, step)?;
+            (to, _) = reopening(&[&to], || conflicts::folder(&to, step))?;
         }
         self.replaced.copy = Some(self.path.with_file_name(conflict));
         set_aside(from, name, &to, own_name)
     }
 }
+
+#[cfg(test)]
+#[path = "restore_tests.rs"]
+mod tests;
