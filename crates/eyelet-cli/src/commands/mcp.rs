@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf, absolute};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use eyelet::{OutputStore, PathScope, SandboxPolicy, ToolRouter};
+use eyelet::{DenyList, OutputStore, PathScope, SandboxPolicy, ToolRouter};
 use eyelet_mcp::{Options, Record, WorkingDirectory};
 
 use crate::failure::Failure;
@@ -37,12 +37,15 @@ pub(crate) fn run(flags: &McpFlags, before: &ContextFlags) -> Result<ExitCode, F
     };
     let root_paths: Vec<_> =
         roots.iter().chain(&default_root).map(|root| root.path().to_owned()).collect();
-    // Checks all globs, so that an invalid one stops the start.
-    context::deny_list(&context_flags, &turn, &root_paths)?;
-    let (absolute, relative) =
+    let (absolute, relative): (Vec<_>, Vec<_>) =
         context_flags.denied.into_iter().partition(|glob| Path::new(glob).is_absolute());
     context_flags.denied = absolute;
     let deny_list = context::deny_list(&context_flags, &turn, &[])?;
+    // Each session applies the relative globs to its roots. An invalid glob stops the start.
+    for glob in &relative {
+        let checked = DenyList::empty().with_glob(glob, &[turn.cwd()]);
+        checked.map_err(|error| Failure::usage(error.message))?;
+    }
     let mut turn = turn.with_deny_list(deny_list);
     // With the token, a command could open a session with other roots.
     let token_file = listener.as_ref().and_then(|listener| listener.token_file.as_deref());

@@ -309,13 +309,7 @@ impl Record {
 
 /// Whether there is such an entry, even if its owner may not enter the folder.
 fn exists(folder: &OwnedFd, name: &OsStr) -> io::Result<bool> {
-    let found = match folders::look(folder, name) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            folders::make_accessible(folder);
-            folders::look(folder, name)
-        }
-        found => found,
-    };
+    let found = folders::reopening(&[folder], || folders::look(folder, name));
     found.map(|found| found.is_some())
 }
 
@@ -325,23 +319,11 @@ pub(super) fn take(
     name: &OsStr,
     known: Option<&Entry>,
 ) -> io::Result<Option<Entry>> {
-    match Entry::take(folder, name, known, &mut Room::new()) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            folders::make_accessible(folder);
-            Entry::take(folder, name, known, &mut Room::new())
-        }
-        taken => taken,
-    }
+    folders::reopening(&[folder], || Entry::take(folder, name, known, &mut Room::new()))
 }
 
 fn enter(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<OwnedFd>> {
-    match folders::enter(folder, name) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            folders::make_accessible(folder);
-            folders::enter(folder, name)
-        }
-        entered => entered,
-    }
+    folders::reopening(&[folder], || folders::enter(folder, name))
 }
 
 fn is_identical(one: Option<&Entry>, other: Option<&Entry>) -> bool {

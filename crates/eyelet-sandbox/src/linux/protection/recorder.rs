@@ -21,7 +21,7 @@ pub(crate) struct Mounts {
     pub(crate) pinned: Vec<(PathBuf, Identity)>,
     /// Read-only paths, and which files they are.
     pub(crate) read_only: BTreeMap<PathBuf, FileId>,
-    /// The files to which commands may be able to write in spite of the mounts.
+    /// Files that are mounted read-only, but that commands may still be able to change.
     pub(super) writable: Vec<PathBuf>,
 }
 
